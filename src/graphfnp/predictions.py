@@ -1,0 +1,72 @@
+"""Predictions: draws of class probabilities, and the uncertainty they carry."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphfnp.errors import InvalidGraphs
+
+
+def entropy(probabilities: Tensor) -> Tensor:
+    """H(p) = -sum_k p_k log p_k over the last dimension, in nats."""
+    return -torch.special.xlogy(probabilities, probabilities).sum(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a classifier says of some graphs, as draws from its predictive distribution.
+
+    total = H(mean_s p_s) = data + model, data = mean_s H(p_s): what more training data would not remove,
+    model = mutual information of label and draw: the disagreement between the draws.
+    """
+
+    draws: Tensor  # [draws, graphs, classes], probabilities
+    y: Tensor  # [graphs], UNLABELLED where unknown
+    distance: Tensor | None = None  # [graphs] in [0, 1]: how far from all the classifier knows
+
+    def __post_init__(self) -> None:
+        if self.draws.ndim != 3 or self.draws.shape[1] != len(self.y):
+            raise InvalidGraphs(
+                f"draws of shape {tuple(self.draws.shape)} for {len(self.y)} labels", "[draws, graphs, classes]", "reshape"
+            )
+
+    def __len__(self) -> int:
+        return self.draws.shape[1]
+
+    @property
+    def probabilities(self) -> Tensor:
+        """[graphs, classes], the mean over draws."""
+        return self.draws.mean(0)
+
+    @property
+    def label(self) -> Tensor:
+        return self.probabilities.argmax(-1)
+
+    @property
+    def confidence(self) -> Tensor:
+        """Probability of the predicted class."""
+        return self.probabilities.amax(-1)
+
+    @property
+    def total_uncertainty(self) -> Tensor:
+        return entropy(self.probabilities)
+
+    @property
+    def data_uncertainty(self) -> Tensor:
+        return entropy(self.draws).mean(0)
+
+    @property
+    def model_uncertainty(self) -> Tensor:
+        return (self.total_uncertainty - self.data_uncertainty).clamp(min=0)
+
+    def interval(self, level: float = 0.9) -> Tensor:
+        """[graphs, classes, 2]: the central part of the draws that holds ``level`` of them."""
+        tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=self.draws.dtype)
+        return torch.quantile(self.draws, tails, dim=0).movedim(0, -1)
+
+    def labelled(self) -> "Predictions":
+        """Only the graphs whose label is known."""
+        known = self.y >= 0
+        distance = None if self.distance is None else self.distance[known]
+        return Predictions(self.draws[:, known], self.y[known], distance)

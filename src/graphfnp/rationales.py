@@ -1,0 +1,42 @@
+"""Rationales: what a model looks for, as embeddings with labels and as small graphs."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from graphfnp.errors import InvalidGraphs
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """One small graph: types of its nodes, and edges (i, j, edge type) with i < j."""
+
+    node_type: tuple[int, ...]
+    edges: tuple[tuple[int, int, int], ...]
+    x: Tensor | None = None  # [nodes, columns] where node features are continuous
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.node_type)
+
+
+@dataclass(frozen=True, eq=False)
+class Rationales:
+    """R rationales with the class each speaks for; structures once they are decoded."""
+
+    embedding: Tensor  # [rationales, dims]: mean of z^R
+    label: Tensor  # [rationales]: y^R
+    structures: tuple[Structure | None, ...] = ()  # [rationales], or empty: not decoded
+    class_probability: Tensor | None = None  # [rationales]: of its class, for the decoded graph
+    similarity: Tensor | None = None  # [rationales]: kernel between the re-encoded structure and the rationale
+
+    def __post_init__(self) -> None:
+        if len(self.embedding) != len(self.label) or len(self.structures) not in (0, len(self.label)):
+            raise InvalidGraphs(
+                f"{len(self.embedding)} embeddings, {len(self.label)} labels, {len(self.structures)} structures",
+                "one of each for every rationale",
+                "pass matching lists",
+            )
+
+    def __len__(self) -> int:
+        return len(self.label)
