@@ -1,0 +1,73 @@
+"""Dataset: graphs with a split, and the rows that could not become graphs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs import PackedGraphs
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Graph numbers of the three parts; disjoint. ``how`` says how they were chosen, for the run's record."""
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+    how: str = "given"
+    notes: tuple[str, ...] = ()  # e.g. duplicates across parts
+
+    def __post_init__(self) -> None:
+        together = torch.cat([self.train, self.validation, self.test])
+        if len(together.unique()) != len(together):
+            raise InvalidGraphs("a graph in two parts of the split", "disjoint train, validation and test", "check the split")
+
+    def to_json(self) -> dict:
+        return {"how": self.how, "notes": list(self.notes), **{part: getattr(self, part).tolist() for part in PARTS}}
+
+    @classmethod
+    def from_json(cls, record: Mapping) -> "Split":
+        parts = {part: torch.tensor(record[part], dtype=torch.long) for part in PARTS}
+        return cls(**parts, how=record.get("how", "given"), notes=tuple(record.get("notes", ())))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row that could not become a graph: where it is, what it says, why it was refused."""
+
+    row: int  # 0-based position among the data rows of the source
+    given: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Named graphs with their split. ``rows[g]`` is the source row of graph g; ``problems`` are the other rows."""
+
+    name: str
+    graphs: PackedGraphs
+    split: Split
+    problems: tuple[Problem, ...] = ()
+    rows: Tensor | None = None  # [graphs]; None: graph g is row g
+    facts: Mapping[str, str] = field(default_factory=dict)  # origin, licence, "stand-in for ...", file hash
+
+    @property
+    def train(self) -> PackedGraphs:
+        return self.graphs.select(self.split.train)
+
+    @property
+    def validation(self) -> PackedGraphs:
+        return self.graphs.select(self.split.validation)
+
+    @property
+    def test(self) -> PackedGraphs:
+        return self.graphs.select(self.split.test)
+
+    def __repr__(self) -> str:
+        parts = "/".join(str(len(getattr(self.split, part))) for part in PARTS)
+        return f"Dataset({self.name!r}, {self.graphs!r}, split {self.split.how} {parts}, {len(self.problems)} problems)"
