@@ -1,0 +1,26 @@
+"""Report: everything a reader wants to see of one trained model on one set of graphs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from graphfnp.graphs import PackedGraphs
+from graphfnp.predictions import Predictions
+from graphfnp.rationales import Rationales
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Numbers, predictions and rationales side by side; blind to the model they came from."""
+
+    title: str
+    graphs: PackedGraphs  # the graphs judged, usually the test part
+    predictions: Predictions
+    metrics: Mapping[str, object]  # as in metrics.json
+    embedding: Tensor  # [graphs, dims]
+    rationales: Rationales | None = None  # None: the method has none
+    correlation: Tensor | None = None  # [graphs, rationales]: averaged over draws
+    facts: Mapping[str, str] = field(default_factory=dict)  # dataset, split, method, seed, versions, command
+    history: Sequence[Mapping[str, float]] = ()  # one record an epoch
+    notes: Sequence[str] = ()  # warnings a reader should see: stand-ins, label shift, rows refused
