@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Batch, PackedGraphs, Schema
+from graphfnp.rationales import Rationales
 
 LossTerms = dict[str, Tensor]  # named terms; training sums them
 
@@ -88,6 +89,22 @@ class GraphClassifier(nn.Module, ABC):
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""
+        return None
+
+    def rationales(self) -> Rationales | None:
+        """What the model looks for, not yet decoded; None if the method has no rationales."""
+        return None
+
+    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor | None:
+        """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
+        return None
+
+    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        """[draws, graphs, dims]; the same vector in every draw unless the method's embedding is random."""
+        return self.embed(batch, encoded).expand(num_draws, -1, -1)
+
+    def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
+        """[graphs, rationales]: how often each rationale is correlated with each graph."""
         return None
 
     def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:

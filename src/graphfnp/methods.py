@@ -1,0 +1,54 @@
+"""All classifiers by name, and how to make one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
+from graphfnp.classifier import GraphClassifier
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs import Schema
+from graphfnp.model.config import GraphFNPConfig, paper
+from graphfnp.model.graphfnp import GraphFNP
+from graphfnp.randomness import derive_seed
+from graphfnp.settings import with_overrides
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier's class, and its settings before overrides."""
+
+    classifier: Callable[..., GraphClassifier]
+    config: Any
+
+
+CLASSIFIERS: dict[str, Method] = {
+    "graphfnp": Method(GraphFNP, GraphFNPConfig()),
+    "paper": Method(GraphFNP, paper()),
+    "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"rationales": "none"})),
+    "vanilla": Method(Vanilla, VanillaConfig()),
+}
+
+
+def make_config(method: str, overrides: Mapping[str, Any] | None = None) -> Any:
+    """The settings of a method, with overrides by dotted name."""
+    if method not in CLASSIFIERS:
+        raise InvalidConfig(f"method {method!r}", f"one of {', '.join(CLASSIFIERS)}", "choose one of these")
+    return with_overrides(CLASSIFIERS[method].config, overrides or {})
+
+
+def make_classifier(
+    method: str,
+    schema: Schema,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    backbone: nn.Module | None = None,
+) -> GraphClassifier:
+    """A new classifier; its first weights belong to the seed alone."""
+    config = make_config(method, overrides)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive_seed(seed, "weights"))
+        return CLASSIFIERS[method].classifier(schema, config, backbone)

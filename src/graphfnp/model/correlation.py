@@ -1,0 +1,61 @@
+"""p(C | z^D, z^R): which rationales a graph is correlated with (Eq. 3)."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.networks.bernoulli import hard_bernoulli, relaxed_bernoulli
+
+
+class StochasticCorrelation(nn.Module):
+    """C_ij ~ Bern(kappa_ij), kappa_ij = exp(-gamma |z_i - z_j|^2), gamma = 1 / (2 d l).
+
+    l is learned by gradient, or follows the data: the running class-weighted mean squared distance from a graph to the
+    nearest rationale of its class, per dimension. Then a typical graph has kappa = exp(-1/2) with its own rationale.
+    """
+
+    log_bandwidth: Tensor
+
+    def __init__(
+        self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float, momentum: float = 0.05
+    ) -> None:
+        super().__init__()
+        self.running, self.temperature, self.momentum = bandwidth == "running", temperature, momentum
+        start = torch.tensor(math.log(1.0 if initial is None else initial))
+        if self.running:
+            self.register_buffer("log_bandwidth", start)
+        else:
+            self.log_bandwidth = nn.Parameter(start)
+
+    @property
+    def kernel_decay(self) -> Tensor:
+        """gamma times the number of dimensions."""
+        return 0.5 * torch.exp(-self.log_bandwidth)
+
+    def log_probability(self, graph_embedding: Tensor, rationale_embedding: Tensor) -> Tensor:
+        """log kappa [..., graphs, rationales] from [..., graphs, dims] and [..., rationales, dims]."""
+        dims = graph_embedding.shape[-1]
+        squares = graph_embedding.square().sum(-1, keepdim=True) + rationale_embedding.square().sum(-1).unsqueeze(-2)
+        distance = (squares - 2 * graph_embedding @ rationale_embedding.mT).clamp(min=0)
+        return -self.kernel_decay / dims * distance
+
+    def forward(self, log_probability: Tensor, uniform: Tensor) -> Tensor:
+        """C: relaxed while training, hard 0/1 otherwise."""
+        if self.training:
+            return relaxed_bernoulli(log_probability, uniform, self.temperature)
+        return hard_bernoulli(log_probability, uniform)
+
+    @torch.no_grad()
+    def follow(self, log_probability: Tensor, own: Tensor, weight: Tensor) -> None:
+        """Move a running bandwidth towards the present distances; ``own`` marks rationales of the graph's class."""
+        if not self.running:
+            return
+        nearest = log_probability.masked_fill(~own, -math.inf).amax(-1)
+        reached = torch.isfinite(nearest)
+        if reached.any():
+            distance = -nearest[reached] / self.kernel_decay
+            mean = (weight[reached] * distance).sum() / weight[reached].sum()
+            target = mean.clamp(1e-4, 1e4).log()
+            self.log_bandwidth += self.momentum * (target - self.log_bandwidth)

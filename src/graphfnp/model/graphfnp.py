@@ -1,0 +1,239 @@
+"""GraphFNP: the wiring of all factors, and the two phases that train them."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.classifier import GraphClassifier, LossTerms, Phase
+from graphfnp.graphs import Batch, PackedGraphs, Schema
+from graphfnp.model.config import GraphFNPConfig
+from graphfnp.model.correlation import StochasticCorrelation
+from graphfnp.model.generation import generation_loss
+from graphfnp.model.graph_decoder import GraphDecoder
+from graphfnp.model.graph_encoder import Encoded, GraphEncoder
+from graphfnp.model.label_head import LabelHead
+from graphfnp.model.local_rationale import LocalRationale, LocalRationalePosterior
+from graphfnp.model.objectives import link_loss, own_class, separation_loss
+from graphfnp.model.rationale_prior import RationalePrior
+from graphfnp.networks.backbone import make_backbone
+from graphfnp.networks.draws import normal_draws, uniform_draws
+from graphfnp.networks.gaussian import Gaussian, kl_divergence
+from graphfnp.rationales import Rationales
+
+
+class GraphFNP(GraphClassifier):
+    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D) (Eq. 1), with a decoder p(G | z)."""
+
+    started: Tensor
+
+    def __init__(self, schema: Schema, config: GraphFNPConfig | None = None, backbone: nn.Module | None = None) -> None:
+        super().__init__(schema)
+        self.config = config = config or GraphFNPConfig()
+        projected = config.latent == "projected"
+        self.encoder = GraphEncoder(
+            make_backbone(schema, config.backbone, backbone), config.embedding_dim, projected, config.initial_log_std
+        )
+        dims = self.encoder.dims
+        self.rationale_prior = RationalePrior(
+            schema.num_classes, config.rationales_per_class, dims, projected, config.anchor_std, config.initial_log_std
+        )
+        self.correlation = StochasticCorrelation(
+            config.bandwidth, config.initial_bandwidth, config.relaxation_temperature
+        )
+        self.local_rationale = LocalRationale(dims, config.local_dim)
+        self.posterior = (
+            LocalRationalePosterior(self.encoder.backbone.out_width, config.local_dim)
+            if config.posterior == "amortised"
+            else None
+        )
+        self.label_head = LabelHead(
+            dims if config.graph_embedding == "used" else 0,
+            config.local_dim if config.rationales == "learned" else 0,
+            schema.num_classes,
+            config.label_head,
+            config.head_layers,
+            config.head_width,
+        )
+        self.decoder = GraphDecoder(schema, dims, config.decoder)
+        self.register_buffer("started", torch.tensor(config.rationale_start == "random"))
+
+    # ---------------------------------------------------------------- the generative process
+
+    def encode(self, batch: Batch) -> Encoded:
+        return self.encoder(batch)
+
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        return (encoded or self.encode(batch)).graph_embedding.mean
+
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
+        z = self.embedding_draws(batch, num_draws, seed, encoded)
+        if self.config.rationales == "none":
+            return self._logits(z, None)
+        rationales = self.rationale_draws(num_draws, seed)
+        log_kappa = self.correlation.log_probability(z, rationales)
+        uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.config.draws)
+        local = self._summarise(log_kappa, rationales, uniform.to(z).unsqueeze(1))
+        noise = normal_draws(num_draws, self.config.local_dim, seed, "local", self.config.draws)
+        return self._logits(z, local.at(noise.to(z).unsqueeze(1)))
+
+    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        embedding = (encoded or self.encode(batch)).graph_embedding
+        noise = normal_draws(num_draws, self.encoder.dims, seed, "graph", self.config.draws)
+        return embedding.at(noise.to(embedding.mean).unsqueeze(1))
+
+    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor:
+        prior = self.rationale_prior()
+        noise = normal_draws(num_draws, prior.mean.numel(), seed, "rationales", self.config.draws)
+        return prior.at(noise.to(prior.mean).view(num_draws, *prior.mean.shape))
+
+    def _summarise(self, log_kappa: Tensor, rationales: Tensor, uniform: Tensor) -> Gaussian:
+        """p(u | C, z^R), with C drawn at ``uniform`` or, in the ablation, replaced by kappa itself."""
+        links = self.correlation(log_kappa, uniform) if self.config.correlation == "binary" else log_kappa.exp()
+        return self.local_rationale.summarise(links, self.local_rationale.statistics(rationales))
+
+    def _logits(self, z: Tensor, local: Tensor | None) -> Tensor:
+        return self.label_head(z if self.config.graph_embedding == "used" else None, local)
+
+    # ---------------------------------------------------------------- training
+
+    def phases(self) -> list[Phase]:
+        decoder = Phase("decoder", list(self.decoder.parameters()), self.decoder_loss)
+        if self.config.optimization == "joint" or self.config.rationales == "none":
+            chosen = [p for name, p in self.named_parameters() if not name.startswith("decoder.")]
+            return [Phase("joint", chosen, self.loss), decoder]
+        rationales = [*self.rationale_prior.parameters()]
+        rest = [p for name, p in self.named_parameters() if not name.startswith(("decoder.", "rationale_prior."))]
+        return [
+            Phase("rationales", rationales, self.rationales_loss, self.config.rationale_rate_scale),  # E-step
+            decoder,  # E-step: the decoder shares no parameter and no gradient with the rationales
+            Phase("classifier", rest, self.classifier_loss),  # M-step
+        ]
+
+    def finishing_phases(self) -> list[Phase]:
+        return [Phase("decoder", list(self.decoder.parameters()), self.decoder_loss)]
+
+    def rationales_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """E-step (Eq. 10): encoder and classifier are held fixed."""
+        return self._rationales_terms(batch, encoded.detach())
+
+    def _rationales_terms(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        if not self.started:
+            return {}
+        config, prior = self.config, self.rationale_prior()
+        z, rationales = encoded.graph_embedding.sample(), prior.sample()
+        log_kappa = self.correlation.log_probability(z, rationales)
+        local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
+        terms = {
+            "data": config.data_weight * self.cross_entropy(self._logits(z, local), batch.y),
+            "rationales": config.rationale_weight * self._rationale_cross_entropy(rationales),
+        }
+        own, weight = own_class(batch.y, self.rationale_prior.label), self.class_weight[batch.y]
+        if config.link_weight:
+            terms["link"] = config.link_weight * link_loss(log_kappa, own, weight)
+        if config.separation_weight:
+            terms["separation"] = config.separation_weight * separation_loss(log_kappa, own, weight)
+        self.correlation.follow(log_kappa.detach(), own, weight)
+        return terms
+
+    def classifier_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """M-step (Eq. 11): rationales are held fixed; u comes from q(u | G), or from the prior where there is no q."""
+        prior = self.rationale_prior().detach()
+        z = encoded.graph_embedding.sample()
+        if not self.started or self.config.rationales == "none":
+            absent = None if self.label_head.additive or self.config.rationales == "none" else z.new_zeros(1).expand(
+                len(z), self.config.local_dim
+            )
+            return {"data": self.cross_entropy(self._logits(z, absent), batch.y)}
+        rationales = prior.sample()
+        log_kappa = self.correlation.log_probability(z, rationales)
+        local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa))
+        terms: LossTerms = {}
+        if self.posterior is None:
+            u = local.sample()
+        else:
+            posterior = self.posterior(encoded.graph_state)
+            u = posterior.sample()
+            weight = self.class_weight[batch.y]
+            terms["kl"] = self.config.kl_weight * (weight * kl_divergence(posterior, local)).mean()
+        terms["data"] = self.cross_entropy(self._logits(z, u), batch.y)
+        terms["rationales"] = self.config.rationale_weight * self._rationale_cross_entropy(rationales)
+        return terms
+
+    def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """Without EM: both steps' terms at once, nothing held fixed."""
+        if self.config.rationales == "none":
+            return self.classifier_loss(batch, encoded)
+        e_step = {f"e_{name}": term for name, term in self._rationales_terms(batch, encoded).items()}
+        return {**self.classifier_loss(batch, encoded), **e_step}
+
+    def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """-E log p(G | z^D) per node, the encoder held fixed."""
+        z = encoded.detach().graph_embedding.sample()
+        return {"generation": self.config.generation_weight * generation_loss(self.decoder, batch, z, self.config)}
+
+    def _rationale_cross_entropy(self, rationales: Tensor) -> Tensor:
+        """-log p(y^R | z^R, u^R)."""
+        local = self.local_rationale.self_summary(rationales).sample()
+        return nn.functional.cross_entropy(self._logits(rationales, local), self.rationale_prior.label)
+
+    @torch.no_grad()
+    def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
+        """Start the rationales at class-wise centroids once the encoder has learned a little."""
+        if self.started or epoch < self.config.start_after * epochs:
+            return
+        was_training = self.training
+        self.eval()
+        embedding = torch.cat([self.embed(batch) for batch in graphs.batches(256)])
+        self.rationale_prior.start_at_centroids(embedding, graphs.y)
+        self.started.fill_(True)
+        own, weight = own_class(graphs.y, self.rationale_prior.label), self.class_weight[graphs.y]
+        log_kappa = self.correlation.log_probability(embedding, self.rationale_prior().mean)
+        momentum, self.correlation.momentum = self.correlation.momentum, 1.0
+        self.correlation.follow(log_kappa, own, weight)
+        self.correlation.momentum = momentum
+        self.train(was_training)
+
+    # ---------------------------------------------------------------- what it knows of itself
+
+    def correlation_probability(self, batch: Batch, encoded: Any = None) -> Tensor:
+        """kappa at the means, [graphs, rationales]."""
+        return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean).exp()
+
+    def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
+        if self.config.rationales == "none":
+            return None
+        z = self.embedding_draws(batch, num_draws, seed, encoded)
+        return self.correlation.log_probability(z, self.rationale_draws(num_draws, seed)).exp().mean(0)
+
+    def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
+        """1 - max_j kappa_ij: how far a graph is from every rationale."""
+        if self.config.rationales == "none":
+            return None
+        return 1 - self.correlation_probability(batch, encoded).amax(-1)
+
+    def rationales(self) -> Rationales | None:
+        if self.config.rationales == "none":
+            return None
+        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
+
+    @torch.no_grad()
+    def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
+        """Is the kernel alive, does it separate the classes, are rationales where graphs are, do draws differ?"""
+        if self.config.rationales == "none":
+            return {}
+        encoded = encoded or self.encode(batch)
+        kappa = self.correlation_probability(batch, encoded)
+        own = own_class(batch.y, self.rationale_prior.label)
+        spread = self.draw_logits(batch, 16, encoded=encoded).softmax(-1).std(0).mean()
+        prior, embedding = self.rationale_prior().mean, encoded.graph_embedding.mean
+        numbers = {
+            "kappa_own": kappa[own].mean(),
+            "kappa_other": kappa[~own].mean(),
+            "unreached": (1 - kappa).prod(-1).mean(),
+            "draw_spread": spread,
+            "rationale_norm": prior.norm(dim=-1).mean(),
+            "graph_norm": embedding.norm(dim=-1).mean(),
+        }
+        return {name: float(value) for name, value in numbers.items()}

@@ -1,0 +1,100 @@
+"""Backbones: graphs in, node states out. Six architectures by name, or any module of the user's."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs import Batch, Schema
+from graphfnp.networks.convolutions import LAYERS
+from graphfnp.networks.features import NodeInput
+
+BackboneName = Literal["gcn", "gat", "gin", "sage", "ggnn", "pna"]
+
+
+@dataclass(frozen=True)
+class BackboneConfig:
+    """The paper's backbone: three layers, 256 wide."""
+
+    name: BackboneName = "gcn"
+    layers: int = 3
+    width: int = 256
+    dropout: float = 0.0
+    batch_norm: bool = True
+
+    def __post_init__(self) -> None:
+        if self.name not in LAYERS:
+            raise InvalidConfig(f"backbone {self.name!r}", f"one of {', '.join(LAYERS)}", "choose one of these, or pass a module")
+        if self.layers < 1 or self.width < 4 or self.width % 4 or not 0 <= self.dropout < 1:
+            raise InvalidConfig(
+                f"layers={self.layers}, width={self.width}, dropout={self.dropout}",
+                "layers >= 1, width a multiple of 4, dropout in [0, 1)",
+                "change the backbone's settings",
+            )
+
+
+class Backbone(nn.Module):
+    """h = drop(relu(norm(layer(h)))) for every layer but the last, which ends with its normalisation."""
+
+    def __init__(self, schema: Schema, config: BackboneConfig) -> None:
+        super().__init__()
+        layer = LAYERS[config.name]
+        self.edge_sizes = schema.edge_sizes
+        self.out_width = config.width
+        self.input = NodeInput(schema, config.width)
+        self.layers = nn.ModuleList(layer(config.width, schema.edge_sizes) for _ in range(config.layers))
+        self.norms = nn.ModuleList(
+            nn.BatchNorm1d(config.width) if config.batch_norm else nn.Identity() for _ in range(config.layers)
+        )
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
+        """[nodes, out_width]; ``edge_weight`` [edges] scales messages, for methods that attend to or drop edges."""
+        edges = self.layers[0].edges(batch, self.edge_sizes, edge_weight)  # type: ignore[operator]
+        h = self.input(batch.x)
+        for position, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            if position:
+                h = self.dropout(torch.relu(h))
+            h = _normalised(norm, layer(h, edges))
+        return h
+
+
+class ModuleBackbone(nn.Module):
+    """Any module that maps (x, edge_index, ...) to node states; it gets edge_attr, batch or edge_weight if it names them.
+
+    With ``in_width`` (default: the module's ``in_channels``) the module is fed learned vectors of that width in place of
+    raw features, so that a network for numbers also reads categories.
+    """
+
+    def __init__(self, module: nn.Module, schema: Schema, in_width: int | None = None, out_width: int | None = None) -> None:
+        super().__init__()
+        in_width = in_width or getattr(module, "in_channels", None)
+        width = out_width or getattr(module, "out_channels", None)
+        if not isinstance(width, int):
+            raise InvalidConfig(
+                f"module {type(module).__name__} without out_channels", "the width of its node states", "pass out_width=..."
+            )
+        self.module, self.out_width = module, width
+        self.input = NodeInput(schema, in_width) if isinstance(in_width, int) else nn.Identity()
+        self.accepts = set(inspect.signature(module.forward).parameters)
+
+    def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
+        offered = {"edge_attr": batch.edge_attr, "batch": batch.batch, "edge_weight": edge_weight}
+        if edge_weight is not None and "edge_weight" not in self.accepts:
+            raise InvalidConfig(
+                f"module {type(self.module).__name__} with weighted edges", "a forward with edge_weight", "add that argument"
+            )
+        extra = {name: value for name, value in offered.items() if name in self.accepts and value is not None}
+        return self.module(self.input(batch.x), batch.edge_index, **extra)
+
+
+def _normalised(norm: nn.Module, h: Tensor) -> Tensor:
+    """Batch normalisation of a single node in training has no variance; leave it as it is."""
+    return h if norm.training and len(h) == 1 else norm(h)
+
+
+def make_backbone(schema: Schema, config: BackboneConfig, module: nn.Module | None = None) -> Backbone | ModuleBackbone:
+    return Backbone(schema, config) if module is None else ModuleBackbone(module, schema)

@@ -1,0 +1,46 @@
+"""From raw node and edge features to vectors: embeddings for categories, a linear map for numbers."""
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs import Schema
+
+
+class CategoryEmbedding(nn.Module):
+    """Sum over columns of one embedding per value: one table, columns side by side."""
+
+    offsets: Tensor
+
+    def __init__(self, sizes: tuple[int, ...], width: int, std: float = 1.0) -> None:
+        super().__init__()
+        self.register_buffer("offsets", torch.tensor([0, *sizes[:-1]]).cumsum(0), persistent=False)
+        self.table = nn.Parameter(torch.randn(sum(sizes), width) * std / len(sizes) ** 0.5)
+
+    def forward(self, values: Tensor) -> Tensor:
+        if values.shape[1] == 1:
+            return self.table[values[:, 0]]
+        return nn.functional.embedding_bag(values + self.offsets, self.table, mode="sum")
+
+
+class NodeInput(nn.Module):
+    """x [nodes, columns] -> [nodes, width], whatever the schema says x is."""
+
+    def __init__(self, schema: Schema, width: int) -> None:
+        super().__init__()
+        self.schema = schema
+        self.embedding: nn.Module = (
+            nn.Linear(schema.node_width, width) if schema.is_continuous else CategoryEmbedding(schema.node_sizes, width)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim != 2 or x.shape[1] != self.schema.num_columns:
+            raise InvalidGraphs(
+                f"node features of shape {tuple(x.shape)}",
+                f"[nodes, {self.schema.num_columns}], as the model was trained on",
+                "featurise the graphs as the training graphs were",
+            )
+        if not self.schema.is_continuous and x.is_floating_point():
+            # Explainers hand categorical features back as floats.
+            x = x.long()
+        return self.embedding(x)
