@@ -56,7 +56,7 @@ class DecisionBatch:
 def breadth_first_order(batch: Batch, generator: torch.Generator) -> Tensor:
     """[nodes]: nodes of each graph in a random breadth-first order from a random root, component after component."""
     count, device = batch.num_nodes, batch.batch.device
-    source, target = _both_ways(batch)
+    source, target = edges_both_ways(batch)
     shuffled = torch.randperm(count, generator=generator, device=generator.device).to(device)
     rank = torch.empty_like(shuffled).scatter_(0, shuffled, torch.arange(count, device=device))
     place = torch.full_like(rank, -1)  # in the order; -1: not reached yet
@@ -125,7 +125,8 @@ def breadth_first_decisions(batch: Batch, generator: torch.Generator) -> Decisio
     return decisions_in_order(batch, breadth_first_order(batch, generator))
 
 
-def _both_ways(batch: Batch) -> Tensor:
+def edges_both_ways(batch: Batch) -> Tensor:
+    """[2, edges]: every edge in both directions, without self-loops."""
     edges = batch.edge_index[:, batch.edge_index[0] != batch.edge_index[1]]
     return edges if batch.undirected else torch.cat([edges, edges.flip(0)], dim=1)
 

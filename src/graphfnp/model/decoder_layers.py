@@ -45,7 +45,7 @@ class DecoderLayer(nn.Module):
 
 
 class Context(nn.Module):
-    """What every decision sees beside nodes: the partial graph, z, the number of nodes so far and the number to come."""
+    """What every decision sees beside nodes: the partial graph, z, the number of nodes so far and to come."""
 
     def __init__(self, embedding_dim: int, width: int, max_nodes: int, size_condition: bool) -> None:
         super().__init__()

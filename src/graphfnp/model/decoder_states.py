@@ -59,7 +59,7 @@ class _NewNodes:
         self.pair_state = decisions.new + before
 
     def totals(self, messages: Tensor) -> Tensor:
-        """[states, width]: sum of the first k messages of t; in double precision, as the running sum crosses the batch."""
+        """[states, width]: sum of the first k messages of t; in double, as one running sum crosses the batch."""
         running = _running_sum(messages)
         return (rows(running, self._end) - rows(running, self._start)).to(messages.dtype)
 

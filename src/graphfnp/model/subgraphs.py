@@ -1,0 +1,55 @@
+"""Random connected subgraphs: they keep the decoder's graphs small, and teach a classifier what a part is worth."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from graphfnp.graphs import Batch
+from graphfnp.model.breadth_first import edges_both_ways
+
+
+def random_connected_nodes(batch: Batch, sizes: Tensor, generator: torch.Generator) -> Tensor:
+    """Nodes kept, ascending: ``sizes`` [graphs] nodes of each graph, grown from a random one by random neighbours.
+
+    A graph no larger than its size is kept whole. A graph that is cut stays inside one component, even if that is
+    smaller than the size: what is cut is connected.
+    """
+    device, count = batch.batch.device, batch.num_nodes
+    source, target = edges_both_ways(batch)
+    kept = (batch.sizes <= sizes)[batch.batch]
+    boundary = ~kept  # any node may be the first
+    for size in range(int(sizes.max())):
+        boundary &= (size < sizes)[batch.batch]
+        # In each graph, the boundary node that comes first in a fresh shuffle.
+        shuffled = torch.randperm(count, generator=generator, device=generator.device).to(device)
+        shuffled = shuffled[boundary[shuffled]]
+        first = torch.full_like(batch.ptr[:-1], count)
+        first.scatter_reduce_(0, batch.batch[shuffled], torch.arange(len(shuffled), device=device), "amin")
+        kept[shuffled[first[first < count]]] = True
+        boundary = torch.zeros_like(kept)
+        boundary[target[kept[source]]] = True
+        boundary &= ~kept
+    return torch.where(kept)[0]
+
+
+def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
+    """The batch on these nodes (ascending, at least one of each graph) and the edges among them.
+
+    Features are selected, not recomputed: degrees in ``x`` are still those of the whole graph.
+    """
+    inside = torch.zeros(batch.num_nodes, dtype=torch.bool, device=kept.device)
+    inside[kept] = True
+    number = inside.cumsum(0) - 1
+    edges = torch.where(inside[batch.edge_index].all(0))[0]
+    owner = batch.batch[kept]
+    sizes = torch.bincount(owner, minlength=batch.num_graphs)
+    return replace(
+        batch,
+        x=batch.x[kept],
+        edge_index=number[batch.edge_index[:, edges]],
+        batch=owner,
+        ptr=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
+        edge_attr=None if batch.edge_attr is None else batch.edge_attr[edges],
+        node_type=None if batch.node_type is None else batch.node_type[kept],
+    )
