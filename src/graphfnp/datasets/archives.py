@@ -1,0 +1,99 @@
+"""Archives and pickles from outside, opened without trusting them."""
+
+import gzip
+import io
+import pickle
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from graphfnp.errors import MissingData
+
+MAX_BYTES = 8 << 30  # unpacked; the largest known file (Graph-SST2 with BERT features) is about 2 GiB
+MAX_FILES = 10_000
+
+# What a pickle of numpy arrays in plain containers needs, under the names of old and new numpy.
+ARRAY_PARTS = {
+    (f"numpy.{core}.{module}", name)
+    for core in ("core", "_core")
+    for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
+} | {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")}
+
+
+def unpack(archive: Path, target: Path, max_bytes: int = MAX_BYTES) -> Path:
+    """Unpack a zip into a folder; nothing may leave the folder, be a link, or fill the disk."""
+    try:
+        with zipfile.ZipFile(archive) as content:
+            members = [member for member in content.infolist() if not member.is_dir()]
+            if len(members) > MAX_FILES or sum(member.file_size for member in members) > max_bytes:
+                raise _unsafe(archive, f"{len(members)} files that unpack to more than {max_bytes} bytes")
+            root = target.resolve()
+            for member in members:
+                place = (root / member.filename.replace("\\", "/")).resolve()
+                if not place.is_relative_to(root):
+                    raise _unsafe(archive, f"{member.filename!r}, a path outside the folder")
+                if (member.external_attr >> 16) & 0o170000 == 0o120000:
+                    raise _unsafe(archive, f"{member.filename!r}, a link")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with content.open(member) as source, place.open("wb") as out:
+                    shutil.copyfileobj(source, out)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise MissingData(
+            f"{archive.name}, which does not unpack ({error})", "a whole zip file", "fetch it again"
+        ) from error
+    return target
+
+
+def _unsafe(archive: Path, what: str) -> MissingData:
+    return MissingData(f"{archive.name} with {what}", "an archive of data files", "do not use this archive")
+
+
+def member_bytes(place: Path, name: str) -> bytes | None:
+    """A file of a folder (plain or gzipped) or of a zip, wherever it lies in it; None if it is not there."""
+    if place.is_dir():
+        if (plain := place / name).is_file():
+            return plain.read_bytes()
+        if (packed := place / f"{name}.gz").is_file():
+            return _gunzipped(packed)
+        return None
+    try:
+        with zipfile.ZipFile(place) as archive:
+            inside = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == name), None)
+            if inside is not None and inside.file_size > MAX_BYTES:
+                raise _unsafe(place, f"{name} of {inside.file_size} bytes")
+            return None if inside is None else archive.read(inside)
+    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+        raise MissingData(
+            f"{place}, which does not open ({error})", "a folder or a zip file", "check the path"
+        ) from error
+
+
+def _gunzipped(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as source:
+            content = source.read(MAX_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise MissingData(f"{path}, which does not unpack ({error})", "a whole gzip file", "fetch it again") from error
+    if len(content) > MAX_BYTES:
+        raise _unsafe(path, f"more than {MAX_BYTES} bytes")
+    return content
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Reads numpy arrays and plain containers; any other object is refused before it is made."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in ARRAY_PARTS:
+            return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
+
+
+def read_arrays(content: bytes, name: str) -> Any:
+    """A pickle of numpy arrays, lists, tuples and dicts."""
+    try:
+        return _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+    except Exception as error:  # a hostile or broken pickle can raise anything
+        raise MissingData(
+            f"{name}, a pickle that cannot be read safely ({error})", "numpy arrays only", "check it"
+        ) from error

@@ -1,0 +1,49 @@
+"""Edges of files made tidy: no loops, no duplicates, both directions, in the order PackedGraphs keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TidyEdges:
+    """Undirected edges of all graphs; ``row[e]`` is the given edge that edge e (or its mirror image) comes from."""
+
+    edge_index: Tensor  # [2, edges], local to the graph
+    edge_ptr: Tensor  # [graphs + 1]
+    row: Integers  # [edges]
+    notes: tuple[str, ...]
+
+
+def tidy_edges(source: Integers, target: Integers, node_ptr: Integers) -> TidyEdges:
+    """Loops and duplicates go, missing mirror images come; nodes are numbered over all graphs."""
+    count = int(node_ptr[-1])
+    row = np.flatnonzero(source != target)
+    loops = len(source) - len(row)
+    key, first = np.unique(target[row] * count + source[row], return_index=True)  # the first of equals stays
+    duplicates = len(row) - len(key)
+    row = row[first]
+    mirror = (key % count) * count + key // count if count else key
+    missing = ~np.isin(mirror, key, assume_unique=True)
+    key, row = np.concatenate([key, mirror[missing]]), np.concatenate([row, row[missing]])
+    order = np.argsort(key, kind="stable")
+    key, row = key[order], row[order]
+    edges = np.stack([key % count, key // count]) if count else np.zeros((2, 0), dtype=np.int64)
+    owner = np.searchsorted(node_ptr, edges[1], side="right") - 1
+    said = ((loops, "self-loops removed"), (duplicates, "duplicate edges removed"), (missing.sum(), "edges mirrored"))
+    return TidyEdges(
+        edge_index=torch.from_numpy(edges - node_ptr[owner]),
+        edge_ptr=torch.from_numpy(np.searchsorted(owner, np.arange(len(node_ptr)))),
+        row=row,
+        notes=tuple(f"{number} {what}" for number, what in said if number),
+    )
+
+
+def global_edges(edge_index: Tensor, node_ptr: Tensor, edge_ptr: Tensor) -> Tensor:
+    """Local node numbers as numbers over all graphs."""
+    return edge_index + torch.repeat_interleave(node_ptr[:-1], edge_ptr.diff())

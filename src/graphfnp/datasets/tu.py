@@ -1,0 +1,159 @@
+"""The TU format: A, graph_indicator, graph_labels and optional labels and attributes, as text in a folder or a zip."""
+
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphfnp.datasets.archives import member_bytes
+from graphfnp.datasets.edges import Integers, TidyEdges, global_edges, tidy_edges
+from graphfnp.datasets.tu_text import read_labels, read_names, read_numbers
+from graphfnp.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.errors import InvalidGraphs, MissingData, listed
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.labels import label_numbers
+
+
+@dataclass(frozen=True)
+class TUNames:
+    """Names for the numbers of the files, by their value there; the folder's readme fills what is not given."""
+
+    kind: Literal["graph", "molecule"] = "graph"
+    classes: Mapping[int, str] = field(default_factory=dict)
+    nodes: Mapping[int, str] = field(default_factory=dict)
+    edges: Mapping[int, str] = field(default_factory=dict)
+
+
+def read_tu(
+    place: str | Path, name: str | None = None, names: TUNames | None = None
+) -> tuple[PackedGraphs, tuple[str, ...]]:
+    """Graphs of a TU folder or zip, and notes of what had to be mended.
+
+    Node labels are the features; without them the node attributes; without both the degree.
+    """
+    place = Path(place)
+    name = name or tu_name(place)
+    names = names or TUNames()
+    said = read_names(place, name)
+    owner = read_numbers(place, name, "graph_indicator")
+    labels = read_labels(place, name)
+    order, node_ptr = _grouped(owner, len(labels), name)
+    source, target = _edges(read_numbers(place, name, "A", columns=2), owner, order, name)
+    tidy = tidy_edges(source, target, node_ptr)
+    edge_attr, edge_part = _edge_types(place, name, tidy, {**said["edge"], **names.edges}, len(source))
+    truth = read_numbers(place, name, "edge_gt", rows=len(source), optional=True)
+    ptr = torch.from_numpy(node_ptr)
+    x, node_part, notes = _nodes(place, name, order, tidy, ptr, {**said["node"], **names.nodes})
+    y, class_names = label_numbers(labels)
+    called = {str(value): word for value, word in {**said["class"], **names.classes}.items()}
+    schema = Schema(
+        class_names=tuple(called.get(one, one) for one in class_names), kind=names.kind, **node_part, **edge_part
+    )
+    graphs = PackedGraphs.build(
+        x, tidy.edge_index, ptr, tidy.edge_ptr, y, schema, edge_attr,
+        node_type=x[:, 0] if "node_types" in node_part else None,
+        edge_truth=None if truth is None else torch.from_numpy(truth[tidy.row, 0] != 0),
+    )  # fmt: skip
+    return graphs, (*tidy.notes, *notes)
+
+
+def tu_name(place: Path) -> str:
+    """The dataset's name: what stands before ``_graph_indicator.txt``."""
+    if place.is_dir():
+        found = [path.name for path in place.iterdir()]
+    elif zipfile.is_zipfile(place):
+        with zipfile.ZipFile(place) as archive:
+            found = [member.rsplit("/", 1)[-1] for member in archive.namelist()]
+    else:
+        raise MissingData(f"{place}", "a folder or a zip file", "check the path")
+    stems = sorted({match[1] for one in found if (match := re.fullmatch(r"(.+)_graph_indicator\.txt(\.gz)?", one))})
+    if len(stems) != 1:
+        raise MissingData(
+            f"{place} with {f'several datasets: {listed(stems)}' if stems else 'no NAME_graph_indicator.txt'}",
+            "the files NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt of one dataset",
+            "check the folder",
+        )
+    return stems[0]
+
+
+# ------------------------------------------------------------------------ the parts
+
+
+def _grouped(owner: Integers, num_graphs: int, name: str) -> tuple[Integers, Integers]:
+    """Node order that brings each graph's nodes together, and the pointer of the graphs."""
+    ids = owner[:, 0]
+    if ids.size and (ids.min() < 1 or ids.max() > num_graphs):
+        raise InvalidGraphs(
+            f"graph numbers {ids.min()} to {ids.max()} in {name}_graph_indicator.txt",
+            f"1 to {num_graphs}, the number of lines of {name}_graph_labels.txt",
+            "check that both files belong together",
+        )
+    sizes = np.bincount(ids - 1, minlength=num_graphs)
+    return np.argsort(ids, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _edges(pairs: Integers, owner: Integers, order: Integers, name: str) -> tuple[Integers, Integers]:
+    """Source and target by the new order of nodes; every edge inside one graph."""
+    ids, lines = owner[:, 0], pairs - 1
+    outside = ((lines < 0) | (lines >= len(ids))).any(1)
+    if outside.any():
+        line = int(np.flatnonzero(outside)[0])
+        raise InvalidGraphs(
+            f"line {line + 1} of {name}_A.txt: {pairs[line].tolist()} ({int(outside.sum())} such lines)",
+            f"node numbers 1 to {len(ids)}, the number of lines of {name}_graph_indicator.txt",
+            "nodes are counted from 1",
+        )
+    across = ids[lines[:, 0]] != ids[lines[:, 1]]
+    if across.any():
+        line = int(np.flatnonzero(across)[0])
+        raise InvalidGraphs(
+            f"line {line + 1} of {name}_A.txt joins graphs {ids[lines[line]].tolist()}"
+            f" ({int(across.sum())} such lines)",
+            "edges inside one graph",
+            f"check that {name}_A.txt and {name}_graph_indicator.txt belong together",
+        )
+    position = np.empty(len(ids), dtype=np.int64)
+    position[order] = np.arange(len(ids))
+    return position[lines[:, 0]], position[lines[:, 1]]
+
+
+def _nodes(
+    place: Path, name: str, order: Integers, tidy: TidyEdges, ptr: Tensor, called: Mapping[int, str]
+) -> tuple[Tensor, dict[str, Any], tuple[str, ...]]:
+    labels = read_numbers(place, name, "node_labels", rows=len(order), optional=True)
+    if labels is not None:
+        values = [np.unique(column, return_inverse=True) for column in labels[order].T]
+        x = torch.from_numpy(np.stack([numbers for _, numbers in values], axis=1))
+        sizes = tuple(len(kinds) for kinds, _ in values)
+        part: dict[str, Any] = {"node_sizes": sizes}
+        if len(sizes) == 1:
+            part |= {"features": "types", "node_types": _called(values[0][0], called)}
+        left_out = member_bytes(place, f"{name}_node_attributes.txt") is not None
+        return x, part, ("node attributes left out: node labels are the features",) if left_out else ()
+    attributes = read_numbers(place, name, "node_attributes", rows=len(order), optional=True, whole=False)
+    if attributes is not None:
+        return torch.from_numpy(attributes[order]).float(), {"node_width": attributes.shape[1]}, ()
+    x = degree_feature(global_edges(tidy.edge_index, ptr, tidy.edge_ptr), len(order))
+    return x, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}, ()
+
+
+def _edge_types(
+    place: Path, name: str, tidy: TidyEdges, called: Mapping[int, str], rows: int
+) -> tuple[Tensor | None, dict[str, Any]]:
+    labels = read_numbers(place, name, "edge_labels", rows=rows, optional=True)
+    if labels is None or not len(labels):
+        return None, {}
+    values = [np.unique(column, return_inverse=True) for column in labels.T]
+    edge_attr = torch.from_numpy(np.stack([numbers[tidy.row] for _, numbers in values], axis=1))
+    sizes = tuple(len(kinds) for kinds, _ in values)
+    return edge_attr, {"edge_sizes": sizes, "edge_types": _called(values[0][0], called)}
+
+
+def _called(values: Integers, called: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(called.get(value, f"type {value}") for value in values.tolist())
