@@ -1,0 +1,111 @@
+"""Accuracy, AUROC, AUPRC, negative log-likelihood and Brier score of class probabilities, and all scores together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from sklearn.metrics import average_precision_score, roc_auc_score
+from torch import Tensor
+
+from graphfnp.metrics.calibration_error import (
+    bin_means,
+    bootstrap_interval,
+    calibration_floor,
+    equal_width,
+    expected_calibration_error,
+)
+from graphfnp.predictions import Predictions
+
+
+def accuracy(probabilities: Tensor, y: Tensor) -> Tensor:
+    """Share of graphs whose most probable class is the label; [..., N, K], [..., N] -> [...]."""
+    return (probabilities.argmax(-1) == y).double().mean(-1)
+
+
+def negative_log_likelihood(probabilities: Tensor, y: Tensor, class_weight: Tensor | None = None) -> Tensor:
+    """NLL = sum_i w_i (-log p_i[y_i]) / sum_i w_i in nats, w_i the weight of the label; [..., N, K], [..., N] -> [...].
+
+    Dividing by the weights keeps log K the score of the uniform prediction, whatever the weights.
+    """
+    chosen = probabilities.double().gather(-1, y.unsqueeze(-1)).squeeze(-1)
+    # A float32 softmax underflows to 0: the smallest normal number instead gives 87 nats, not infinity.
+    losses = -chosen.clamp(min=torch.finfo(torch.float32).tiny).log()
+    if class_weight is None:
+        return losses.mean(-1)
+    weight = class_weight.to(losses)[y]
+    return (weight * losses).sum(-1) / weight.sum(-1)
+
+
+def brier(probabilities: Tensor, y: Tensor) -> Tensor:
+    """Brier = mean_i sum_k (p_ik - [y_i = k])^2, in [0, 2]; [..., N, K], [..., N] -> [...].
+
+    The original sum over classes: with two classes it is twice the mean of (P(y = 1) - y)^2.
+    """
+    return (probabilities.double() - _one_hot(probabilities, y)).square().sum(-1).mean(-1)
+
+
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """brier = reliability - resolution + uncertainty."""
+
+    reliability: float  # distance of the claims from the frequencies: less is better
+    resolution: float  # how much the claims tell graphs apart: more is better
+    uncertainty: float  # of the labels themselves
+
+
+def brier_decomposition(probabilities: Tensor, y: Tensor, bins: int = 15) -> BrierDecomposition:
+    """Murphy's three parts over equal-width bins of each class's probability, summed over classes.
+
+    Forecasts that differ inside a bin add to Murphy's resolution (Stephenson et al. 2008), so the parts sum exactly.
+    """
+    claims, outcome = probabilities.T, _one_hot(probabilities, y).T
+    found = bin_means(claims, outcome, equal_width(claims, bins), bins)
+    reliability = float((found.share * (found.accuracy - found.confidence).square()).nansum())
+    frequency = outcome.mean(-1)
+    uncertainty = float((frequency * (1 - frequency)).sum())
+    return BrierDecomposition(reliability, reliability + uncertainty - float(brier(probabilities, y)), uncertainty)
+
+
+def auroc(probabilities: Tensor, y: Tensor) -> float | None:
+    """Area under the ROC curve: of class 1 if there are two, else the mean over classes, each against the rest."""
+    return _against_the_rest(roc_auc_score, probabilities, y)
+
+
+def auprc(probabilities: Tensor, y: Tensor) -> float | None:
+    """Average precision: of class 1 if there are two, else the mean over classes, each against the rest."""
+    return _against_the_rest(average_precision_score, probabilities, y)
+
+
+def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] | None]:
+    """Every score of the labelled graphs, ready for JSON; None where a score is not defined."""
+    known = predictions.labelled()
+    probabilities, y = known.probabilities, known.y
+    any_graph = len(y) > 0
+    binary = any_graph and probabilities.shape[1] == 2
+    error = expected_calibration_error
+    return {
+        "accuracy": float(accuracy(probabilities, y)) if any_graph else None,
+        "auroc": auroc(probabilities, y),
+        "auprc": auprc(probabilities, y),
+        "ece": float(error(probabilities, y)) if any_graph else None,
+        "ece_interval": list(bootstrap_interval(error, probabilities, y)) if any_graph else None,
+        "ece_floor": calibration_floor(probabilities) if any_graph else None,
+        "ece_adaptive": float(error(probabilities, y, mode="adaptive")) if any_graph else None,
+        "ece_positive_class": float(error(probabilities, y, mode="positive_class")) if binary else None,
+        "nll": float(negative_log_likelihood(probabilities, y)) if any_graph else None,
+        "brier": float(brier(probabilities, y)) if any_graph else None,
+        "num_graphs": len(y),
+    }
+
+
+def _one_hot(probabilities: Tensor, y: Tensor) -> Tensor:
+    return torch.nn.functional.one_hot(y, probabilities.shape[-1]).double()
+
+
+def _against_the_rest(score: Callable[..., float], probabilities: Tensor, y: Tensor) -> float | None:
+    """None if y holds one class only; classes that do not occur in y are left out of the mean."""
+    present = y.unique().tolist()
+    if len(present) < 2:
+        return None
+    classes = [1] if probabilities.shape[-1] == 2 else present
+    return float(sum(score((y == k).numpy(), probabilities[:, k].numpy()) for k in classes) / len(classes))
