@@ -1,0 +1,195 @@
+"""Calibration: scalars that made the labels are found again, and stay harmless where labels cannot tell."""
+
+import json
+from math import log
+
+import pytest
+import torch
+
+from graphfnp.calibration import RANGES, Calibration, fit_calibration, logit_noise
+from graphfnp.errors import InvalidConfig
+from graphfnp.metrics.scores import negative_log_likelihood
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def drawn_from(probabilities: torch.Tensor, seed: int = 0) -> torch.Tensor:
+    return torch.multinomial(probabilities, 1, generator=seeded(seed)).squeeze(1)
+
+
+def integrated(logits: torch.Tensor, variance: torch.Tensor) -> torch.Tensor:
+    """E softmax(f + sqrt(v) eps) over many plain independent draws, one graph after another."""
+    eps = torch.randn(40_000, logits.shape[1], generator=seeded(9))
+    return torch.stack([(f + v.sqrt() * eps).softmax(-1).mean(0) for f, v in zip(logits, variance, strict=True)])
+
+
+def loss(calibration: Calibration, logits, y, distance=None, class_weight=None) -> float:
+    return float(negative_log_likelihood(calibration.apply(logits, distance).mean(0), y, class_weight))
+
+
+# ---------------------------------------------------------------- fitting
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+@pytest.mark.parametrize("temperature", [0.5, 2.5])
+def test_temperature_that_made_the_labels_is_found(num_classes, temperature):
+    logits = 4 * torch.randn(1, 20_000, num_classes, generator=seeded())
+    y = drawn_from((logits[0] / temperature).softmax(-1))
+    assert fit_calibration(logits, y).temperature == pytest.approx(temperature, rel=0.04)
+
+
+@pytest.mark.parametrize("num_draws", [1, 32])
+def test_gate_that_made_the_labels_of_far_graphs_is_found(num_draws):
+    logits = 3 * torch.randn(10_000, 2, generator=seeded())
+    distance = torch.rand(10_000, generator=seeded(1)).square()
+    noisy = logits + (20 * distance).sqrt()[:, None] * torch.randn(10_000, 2, generator=seeded(2))
+    y = drawn_from(noisy.softmax(-1))
+    found = fit_calibration(logits.expand(num_draws, -1, -1), y, distance)
+    assert found.temperature == 1
+    assert found.gate == pytest.approx(20, rel=0.15)
+
+
+def test_overconfidence_that_ignores_distance_is_mended_by_temperature():
+    logits = 4 * torch.randn(1, 3000, 2, generator=seeded())
+    y = drawn_from((logits[0] / 2.5).softmax(-1))
+    found = fit_calibration(logits, y, torch.rand(3000, generator=seeded(1)))
+    assert (found.gate, found.temperature) == (0, pytest.approx(2.5, rel=0.1))
+
+
+def test_class_weights_change_what_is_fitted():
+    logits = 3 * torch.randn(1, 4000, 2, generator=seeded())
+    y = drawn_from((logits[0] / torch.tensor([1.0, 4.0])).softmax(-1))
+    weight = torch.tensor([1.9, 0.1])
+    plain, weighted = fit_calibration(logits, y), fit_calibration(logits, y, class_weight=weight)
+    assert loss(weighted, logits, y, None, weight) < loss(plain, logits, y, None, weight) - 1e-4
+    assert loss(plain, logits, y) < loss(weighted, logits, y) - 1e-4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fit_is_never_worse_than_none_and_as_good_as_a_fine_grid(seed):
+    generator = seeded(seed)
+    num_classes = 2 + seed % 3
+    logits = torch.randn(1, 60, num_classes, generator=generator) * (1 + seed) + torch.randn(
+        9, 60, num_classes, generator=generator
+    )
+    y = drawn_from((logits.mean(0) / (1 + seed % 4)).softmax(-1), seed)
+    distance = torch.rand(60, generator=generator)
+    found = loss(fit_calibration(logits, y, distance), logits, y, distance)
+    assert found <= loss(Calibration(), logits, y) + 1e-6
+    for name, (low, high) in RANGES.items():
+        for value in torch.logspace(*torch.tensor([low, high]).log10().tolist(), 200).tolist():
+            assert found <= loss(Calibration(**{name: value}), logits, y, distance) + 1e-4
+
+
+def test_temperature_stays_in_bounds_where_the_likelihood_has_no_minimum():
+    right = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(10, 1)
+    y = torch.tensor([0, 1]).repeat(10)
+    assert fit_calibration(right[None], y).temperature == pytest.approx(0.2, rel=0.01)
+    assert fit_calibration(right[None], 1 - y).temperature == pytest.approx(10, rel=0.01)
+
+
+def test_candidates_can_be_withheld():
+    logits = 4 * torch.randn(1, 500, 2, generator=seeded())
+    y = drawn_from((logits[0] / 2.5).softmax(-1))
+    assert fit_calibration(logits, y, torch.rand(500), candidates=("gate",)).temperature == 1
+    assert fit_calibration(logits, y, candidates=("gate",)) == Calibration()
+    assert fit_calibration(logits, y, candidates=()) == Calibration()
+    with pytest.raises(InvalidConfig, match="temperature, gate"):
+        fit_calibration(logits, y, candidates=("isotonic",))
+
+
+@pytest.mark.parametrize(
+    ("num_graphs", "label"), [(0, 0), (9, None), (50, 1), (50, -1)], ids=["empty", "few", "one class", "unlabelled"]
+)
+def test_labels_that_cannot_tell_give_the_identity(num_graphs, label):
+    logits = torch.randn(3, num_graphs, 2, generator=seeded())
+    y = torch.arange(num_graphs) % 2 if label is None else torch.full((num_graphs,), label)
+    assert fit_calibration(logits, y, torch.rand(num_graphs)) == Calibration()
+
+
+def test_logits_that_are_not_finite_give_the_identity():
+    logits = torch.full((2, 20, 2), float("nan"))
+    assert fit_calibration(logits, torch.arange(20) % 2) == Calibration()
+
+
+# ---------------------------------------------------------------- applying
+
+
+def test_identity_is_the_softmax():
+    logits = torch.randn(3, 5, 4, generator=seeded())
+    assert torch.equal(Calibration().apply(logits), logits.softmax(-1))
+    assert torch.allclose(Calibration(temperature=2.0).apply(logits), (logits / 2).softmax(-1))
+
+
+def test_graph_at_distance_zero_is_left_alone_and_a_far_one_is_pulled_to_even_odds():
+    logits = torch.tensor([4.0, 0.0]).expand(64, 3, 2)
+    found = Calibration(gate=30.0).apply(logits, torch.tensor([0.0, 0.3, 1.0])).mean(0)[:, 0]
+    assert float(found[0]) == pytest.approx(float(torch.tensor(4.0).sigmoid()))
+    assert 0.5 < float(found[2]) < float(found[1]) < float(found[0])
+
+
+def test_row_does_not_depend_on_the_rest_of_its_batch():
+    logits, distance = torch.randn(16, 30, 3, generator=seeded()), torch.rand(30, generator=seeded(1))
+    calibration = Calibration(temperature=1.3, gate=5.0)
+    together = calibration.apply(logits, distance, seed=4)
+    pick = torch.tensor([17, 3, 29])
+    assert torch.equal(calibration.apply(logits[:, pick], distance[pick], seed=4), together[:, pick])
+    assert not torch.equal(calibration.apply(logits, distance, seed=5), together)
+
+
+@pytest.mark.parametrize(
+    ("num_classes", "quadrature", "approximation"), [(2, 0.01, 0.02), (3, 0.025, 0.05), (5, 0.04, 0.1)]
+)
+def test_draws_and_closed_form_are_close_to_the_integral(num_classes, quadrature, approximation):
+    logits, distance = 2 * torch.randn(60, num_classes, generator=seeded()), torch.rand(60, generator=seeded(1))
+    calibration = Calibration(temperature=1.5, gate=8.0)
+    expected = integrated(logits / 1.5, 8 * distance)
+    draws = calibration.apply(logits.expand(64, -1, -1), distance)
+    assert float((draws.mean(0) - expected).abs().max()) < quadrature
+    assert float((calibration.closed_form(logits, distance) - expected).abs().max()) < approximation
+
+
+def test_one_draw_is_integrated_in_closed_form():
+    logits, distance = torch.randn(1, 6, 2, generator=seeded()), torch.rand(6, generator=seeded(1))
+    calibration = Calibration(gate=8.0)
+    assert torch.equal(calibration.apply(logits, distance)[0], calibration.closed_form(logits[0], distance))
+
+
+def test_noise_is_independent_of_a_classifiers_own_quasi_random_draws():
+    engine = torch.quasirandom.SobolEngine(1, scramble=True, seed=5)
+    half = 3 * torch.special.ndtri(engine.draw(128)).squeeze(1)
+    margin = 2 + torch.stack([half, -half], 1).flatten()  # variance 9, in pairs
+    logits = torch.stack([torch.zeros(256), margin], -1)[:, None]
+    found = Calibration(gate=10.0).apply(logits, torch.ones(1)).mean(0)[0, 1]
+    expected = (2 + (9 + 2 * 10) ** 0.5 * torch.randn(400_000, generator=seeded())).sigmoid().mean()
+    assert float(found) == pytest.approx(float(expected), abs=0.02)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 6])
+def test_differences_of_noise_have_variance_two_and_mean_zero(num_classes):
+    noise = logit_noise(4096, num_classes, seed=0)
+    difference = noise[:, 1] - noise[:, 0]
+    assert float(difference.mean()) == pytest.approx(0, abs=1e-12)
+    assert float(difference.square().mean()) == pytest.approx(2, rel=0.01)
+    assert logit_noise(7, num_classes, seed=0).shape == (7, num_classes)
+
+
+def test_log_prior_moves_odds_by_the_ratio_of_class_frequencies():
+    logits = torch.tensor([[[0.0, 1.0]]])
+    moved = Calibration(log_prior=(log(0.5 / 0.2), log(0.5 / 0.8))).apply(logits)[0, 0]
+    assert float((moved[1] / moved[0]).log()) == pytest.approx(1 - log(4))
+
+
+def test_gate_without_distances_is_refused():
+    with pytest.raises(InvalidConfig, match="without distances"):
+        Calibration(gate=1.0).apply(torch.zeros(2, 3, 2))
+
+
+def test_calibration_survives_json():
+    calibration = Calibration(temperature=1.7, gate=0.3, log_prior=(0.1, -0.2))
+    assert Calibration.from_json(json.loads(json.dumps(calibration.to_json()))) == calibration
+    assert Calibration.from_json({}) == Calibration()
+    with pytest.raises(InvalidConfig, match="temprature"):
+        Calibration.from_json({"temprature": 2.0})
