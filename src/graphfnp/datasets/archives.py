@@ -1,12 +1,11 @@
 """Archives and pickles from outside, opened without trusting them."""
 
 import gzip
-import io
 import pickle
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from graphfnp.errors import MissingData
 
@@ -89,10 +88,10 @@ class _ArraysOnly(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 
 
-def read_arrays(content: bytes, name: str) -> Any:
+def read_arrays(content: IO[bytes], name: str) -> Any:
     """A pickle of numpy arrays, lists, tuples and dicts."""
     try:
-        return _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+        return _ArraysOnly(content, encoding="latin1").load()
     except Exception as error:  # a hostile or broken pickle can raise anything
         raise MissingData(
             f"{name}, a pickle that cannot be read safely ({error})", "numpy arrays only", "check it"

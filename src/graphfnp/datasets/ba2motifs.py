@@ -63,7 +63,7 @@ def read_ba2motifs(place: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
             adjacency, label = arrays["adj"], arrays["y"]
     else:
         content = next(filter(None, (member_bytes(place, name) for name in PICKLES)), b"")
-        adjacency, _, label = read_arrays(content, f"{place}/{PICKLES[0]}")
+        adjacency, _, label = read_arrays(io.BytesIO(content), f"{place}/{PICKLES[0]}")
     adjacency, label = np.asarray(adjacency), np.asarray(label)
     label = label.argmax(1) if label.ndim == 2 else label
     graph, source, target = np.nonzero(adjacency)

@@ -1,0 +1,95 @@
+"""Graph-SST2: a dependency tree for each sentence, a contextual vector for each token."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphfnp.datasets.archives import member_bytes, read_arrays
+from graphfnp.datasets.edges import tidy_edges
+from graphfnp.datasets.sentence_vectors import mapped, token_vectors
+from graphfnp.datasets.sources import cache_folder
+from graphfnp.datasets.split import degree_shift_split
+from graphfnp.datasets.tu_text import read_numbers
+from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.graphs import PackedGraphs, Schema
+
+NAME = "Graph-SST2"
+CLASSES = ("negative", "positive")
+BERT = f"{NAME}_node_features.pkl"  # in the published dataset only
+
+
+def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs, Tensor | None]:
+    """The trees made undirected, with the published BERT features where they are, else vectors of the encoder.
+
+    With ``limit``: the first ``limit`` dense graphs (train and validation of the degree-shift split) and the first
+    ``limit`` sparse ones (test); only their sentences are encoded, and the second value says which rows they are.
+    ``text`` is the tokens of a graph joined by blanks, so node i is word i.
+    """
+    place = Path(place)
+    graphs, sentences = _trees(place)
+    features = published_features(place, len(graphs.x))
+    rows = None
+    if limit is not None:
+        split = degree_shift_split(graphs)
+        dense = torch.cat([split.validation, split.train])
+        rows = torch.cat([dense[:limit], split.test[:limit]]).sort().values
+        owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
+        features = None if features is None else features[torch.isin(owner, rows)]
+        graphs, sentences = graphs.select(rows), [sentences[row] for row in rows.tolist()]
+    x = token_vectors(sentences) if features is None else features
+    schema = Schema(class_names=CLASSES, kind="text", node_width=x.shape[1])
+    text = [" ".join(tokens) for tokens in sentences]
+    packed = PackedGraphs.build(x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, graphs.y, schema, text=text)
+    return packed, rows
+
+
+def _trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
+    """The structure with empty features, and the tokens of each graph."""
+    edges = read_numbers(place, NAME, "edge_index", columns=2)
+    owner = read_numbers(place, NAME, "node_indicator")[:, 0] - 1
+    label = read_numbers(place, NAME, "graph_labels")[:, 0]
+    content = member_bytes(place, f"{NAME}_sentence_tokens.json")
+    if content is None:
+        raise MissingData(f"no {NAME}_sentence_tokens.json in {place}", "the tokens of every sentence", "add the file")
+    tokens = {int(key): value for key, value in json.loads(content).items()}
+    sentences = [tokens.get(number, []) for number in range(len(label))]
+    sizes = np.bincount(owner, minlength=len(label))
+    if (np.diff(owner) < 0).any() or sizes.tolist() != list(map(len, sentences)):
+        raise InvalidGraphs(
+            f"{place} whose tokens and nodes differ", "one node for each token, in order", "check the files"
+        )
+    node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    tidy = tidy_edges(edges[:, 0], edges[:, 1], node_ptr)
+    count = int(node_ptr[-1])
+    graphs = PackedGraphs.build(
+        torch.zeros(count, 1), tidy.edge_index, torch.from_numpy(node_ptr), tidy.edge_ptr, torch.from_numpy(label),
+        Schema(class_names=CLASSES, kind="text", node_width=1),
+    )  # fmt: skip
+    return graphs, sentences
+
+
+def published_features(place: Path, num_nodes: int) -> Tensor | None:
+    """The BERT features of the published dataset, [nodes, 768], kept in the cache as float16; None if not there."""
+    source = place / BERT
+    if not source.is_file():
+        return None
+    facts = source.stat()
+    key = hashlib.blake2b(
+        f"{source.resolve()}/{facts.st_size}/{facts.st_mtime_ns}".encode(), digest_size=16
+    ).hexdigest()
+    path = cache_folder() / "vectors" / f"{key}.f16"
+    if not path.exists():
+        with source.open("rb") as file:
+            features = np.asarray(read_arrays(file, BERT))
+        if features.ndim != 2 or len(features) != num_nodes:
+            raise InvalidGraphs(f"{BERT} of shape {features.shape}", f"[{num_nodes}, dims]", "check the files")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        features.astype(np.float16).tofile(part)
+        os.replace(part, path)
+    return mapped(path, (num_nodes, path.stat().st_size // (2 * num_nodes)))
