@@ -160,7 +160,7 @@ def test_one_draw_is_integrated_in_closed_form():
 def test_noise_is_independent_of_a_classifiers_own_quasi_random_draws():
     engine = torch.quasirandom.SobolEngine(1, scramble=True, seed=5)
     half = 3 * torch.special.ndtri(engine.draw(128)).squeeze(1)
-    margin = 2 + torch.stack([half, -half], 1).flatten()  # variance 9, in pairs
+    margin = 2 + torch.cat([half, -half])  # variance 9, in pairs
     logits = torch.stack([torch.zeros(256), margin], -1)[:, None]
     found = Calibration(gate=10.0).apply(logits, torch.ones(1)).mean(0)[0, 1]
     expected = (2 + (9 + 2 * 10) ** 0.5 * torch.randn(400_000, generator=seeded())).sigmoid().mean()
