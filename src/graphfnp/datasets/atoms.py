@@ -1,0 +1,104 @@
+"""What the numbers of a molecule graph mean: nine atom features, three bond features, and the tokens of a decoder."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from rdkit import Chem
+
+from graphfnp.graphs import Schema
+
+
+@dataclass(frozen=True)
+class Column:
+    """One categorical feature: the values told apart, and one more bin for any other value."""
+
+    name: str
+    values: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values) + 1
+
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        """Position of each value among ``self.values``, which are sorted; ``len(self.values)`` for any other."""
+        position = np.searchsorted(self.values, values).clip(max=len(self.values) - 1)
+        return np.where(np.array(self.values)[position] == values, position, len(self.values)).astype(np.int16)
+
+
+def _upto(last: int, first: int = 0) -> tuple[int, ...]:
+    return tuple(range(first, last + 1))
+
+
+# Enumerations of RDKit (chirality, hybridisation, stereo) are integers counted from 0.
+ATOM_COLUMNS = (
+    Column("atomic number", _upto(118)),
+    Column("chirality", _upto(8)),
+    Column("degree", _upto(10)),
+    Column("formal charge", _upto(5, -5)),
+    Column("hydrogens", _upto(8)),
+    Column("radical electrons", _upto(4)),
+    Column("hybridisation", _upto(8)),
+    Column("aromatic", (0, 1)),
+    Column("in ring", (0, 1)),
+)
+BOND_TYPES = {
+    "single": Chem.BondType.SINGLE,
+    "double": Chem.BondType.DOUBLE,
+    "triple": Chem.BondType.TRIPLE,
+    "aromatic": Chem.BondType.AROMATIC,
+}
+BOND_COLUMNS = (
+    Column("bond type", tuple(map(int, BOND_TYPES.values()))),
+    Column("stereo", _upto(7)),
+    Column("conjugated", (0, 1)),
+)
+
+# What a decoder may place: element and charge, so that a nitro group can be written (N+, O-).
+ORGANIC = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "As", "H", "*")
+CHARGED = ("N+", "O-", "N-", "C-", "C+", "O+", "S+", "S-", "P+", "B-", "F-", "Cl-", "Br-", "I-", "H+")
+METALS = ("Li+", "Na+", "K+", "Mg+2", "Ca+2", "Zn+2", "Na", "Sn", "Hg", "Pt")
+TOKENS = (*ORGANIC, *CHARGED, *METALS, "other")
+OTHER_TOKEN = TOKENS.index("other")
+OTHER_BOND = len(BOND_TYPES)
+_TOKEN = re.compile(r"([A-Z][a-z]?|\*)(?:([+-])(\d*))?")
+
+
+def token_name(atomic_number: int, charge: int) -> str:
+    """'N+' for (7, 1), 'Ca+2' for (20, 2)."""
+    element = "*" if atomic_number == 0 else Chem.GetPeriodicTable().GetElementSymbol(atomic_number)
+    size = str(abs(charge)) if abs(charge) > 1 else ""
+    return element + ("" if charge == 0 else ("+" if charge > 0 else "-") + size)
+
+
+def read_token(name: str) -> tuple[int, int]:
+    """Atomic number and charge of a token; what names no element is a dummy atom, (0, 0)."""
+    match = _TOKEN.fullmatch(name)
+    if match is None or match[1] == "*":
+        return 0, 0
+    try:
+        number = Chem.GetPeriodicTable().GetAtomicNumber(match[1])
+    except RuntimeError:
+        return 0, 0
+    return number, int(match[3] or 1) * (-1 if match[2] == "-" else 1) if match[2] else 0
+
+
+def token_codes(number: np.ndarray, charge: np.ndarray) -> np.ndarray:
+    """Token of each atom; OTHER_TOKEN outside the vocabulary."""
+    known = {read_token(name): code for code, name in enumerate(TOKENS) if name != "other"}
+    atoms, which = np.unique(np.stack([number, charge]), axis=1, return_inverse=True)
+    codes = [known.get((int(atom[0]), int(atom[1])), OTHER_TOKEN) for atom in atoms.T]
+    return np.array(codes, dtype=np.int16)[which]
+
+
+def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
+    """The schema of every molecule graph made here."""
+    return Schema(
+        class_names=class_names,
+        kind="molecule",
+        node_sizes=tuple(column.size for column in ATOM_COLUMNS),
+        edge_sizes=tuple(column.size for column in BOND_COLUMNS),
+        node_types=TOKENS,
+        edge_types=(*BOND_TYPES, "other"),
+        features="molecule",
+    )
