@@ -81,6 +81,11 @@ class GraphClassifier(nn.Module, ABC):
         """Walked after the best epoch was restored, for what does not touch predictions."""
         return []
 
+    @property
+    def is_complete(self) -> bool:
+        """Have all parts begun to learn? Training keeps no epoch before."""
+        return True
+
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Called before every epoch, counted from 0: schedules, k-means starts."""
 

@@ -64,6 +64,23 @@ class Batch:
     def sizes(self) -> Tensor:
         return self.ptr.diff()
 
+    def select(self, index: Tensor) -> "Batch":
+        """The graphs with these numbers, in this order."""
+        edge_ptr = _pointer(torch.bincount(self.batch[self.edge_index[1]], minlength=self.num_graphs))
+        nodes, ptr = _ranges(self.ptr, index)
+        edges, edge_ptr = _ranges(edge_ptr, index)
+        shift = torch.repeat_interleave(ptr[:-1] - self.ptr[index], edge_ptr.diff())
+        return replace(
+            self,
+            x=self.x[nodes],
+            edge_index=self.edge_index[:, edges] + shift,
+            batch=torch.repeat_interleave(torch.arange(len(index), device=index.device), ptr.diff()),
+            ptr=ptr,
+            y=self.y[index],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
+            node_type=None if self.node_type is None else self.node_type[nodes],
+        )
+
     def to(self, device: torch.device | str) -> "Batch":
         moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
         return replace(self, **moved)
@@ -281,7 +298,7 @@ def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
     """Positions of the chosen segments, and the pointer of their concatenation."""
     starts, sizes = ptr[index], ptr[index + 1] - ptr[index]
     new_ptr = _pointer(sizes)
-    positions = torch.arange(int(new_ptr[-1])) + torch.repeat_interleave(starts - new_ptr[:-1], sizes)
+    positions = torch.arange(int(new_ptr[-1]), device=ptr.device) + torch.repeat_interleave(starts - new_ptr[:-1], sizes)
     return positions, new_ptr
 
 

@@ -19,10 +19,10 @@ class StochasticCorrelation(nn.Module):
     log_bandwidth: Tensor
 
     def __init__(
-        self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float, momentum: float = 0.05
+        self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float
     ) -> None:
         super().__init__()
-        self.running, self.temperature, self.momentum = bandwidth == "running", temperature, momentum
+        self.running, self.temperature = bandwidth == "running", temperature
         start = torch.tensor(math.log(1.0 if initial is None else initial))
         if self.running:
             self.register_buffer("log_bandwidth", start)
@@ -48,7 +48,7 @@ class StochasticCorrelation(nn.Module):
         return hard_bernoulli(log_probability, uniform)
 
     @torch.no_grad()
-    def follow(self, log_probability: Tensor, own: Tensor, weight: Tensor) -> None:
+    def follow(self, log_probability: Tensor, own: Tensor, weight: Tensor, momentum: float = 0.05) -> None:
         """Move a running bandwidth towards the present distances; ``own`` marks rationales of the graph's class."""
         if not self.running:
             return
@@ -58,4 +58,4 @@ class StochasticCorrelation(nn.Module):
             distance = -nearest[reached] / self.kernel_decay
             mean = (weight[reached] * distance).sum() / weight[reached].sum()
             target = mean.clamp(1e-4, 1e4).log()
-            self.log_bandwidth += self.momentum * (target - self.log_bandwidth)
+            self.log_bandwidth += momentum * (target - self.log_bandwidth)

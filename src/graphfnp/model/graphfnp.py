@@ -178,6 +178,10 @@ class GraphFNP(GraphClassifier):
         local = self.local_rationale.self_summary(rationales).sample()
         return nn.functional.cross_entropy(self._logits(rationales, local), self.rationale_prior.label)
 
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.started) or self.config.rationales == "none"
+
     @torch.no_grad()
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Start the rationales at class-wise centroids once the encoder has learned a little."""
@@ -190,9 +194,7 @@ class GraphFNP(GraphClassifier):
         self.started.fill_(True)
         own, weight = own_class(graphs.y, self.rationale_prior.label), self.class_weight[graphs.y]
         log_kappa = self.correlation.log_probability(embedding, self.rationale_prior().mean)
-        momentum, self.correlation.momentum = self.correlation.momentum, 1.0
-        self.correlation.follow(log_kappa, own, weight)
-        self.correlation.momentum = momentum
+        self.correlation.follow(log_kappa, own, weight, momentum=1.0)
         self.train(was_training)
 
     # ---------------------------------------------------------------- what it knows of itself

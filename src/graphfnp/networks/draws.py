@@ -8,6 +8,8 @@ from torch import Tensor
 
 from graphfnp.randomness import derive_seed, stream
 
+SOBOL_DIMS = 512  # beyond, even coverage of each coordinate buys nothing and the sequence takes long to scramble
+
 DrawKind = Literal["quasi", "plain"]
 
 
@@ -21,9 +23,14 @@ def uniform_draws(num_draws: int, dims: int, seed: int, name: str, kind: DrawKin
     if kind == "plain":
         return torch.rand(num_draws, dims, generator=stream(seed, name))
     half = (num_draws + 1) // 2
-    engine = torch.quasirandom.SobolEngine(dims, scramble=True, seed=derive_seed(seed, name) % 2**31)
-    points = engine.draw(half).clamp(1e-6, 1 - 1e-6)
-    return torch.cat([points, 1 - points])[:num_draws]
+    if dims <= SOBOL_DIMS:
+        engine = torch.quasirandom.SobolEngine(dims, scramble=True, seed=derive_seed(seed, name))
+        points = engine.draw(half).clamp(1e-6, 1 - 1e-6)
+    else:
+        points = torch.rand(half, dims, generator=stream(seed, name))
+    # Each stream in an order of its own: two Sobol sequences walked side by side are not independent.
+    order = torch.randperm(num_draws, generator=stream(seed, name, "order"))
+    return torch.cat([points, 1 - points])[:num_draws][order]
 
 
 @lru_cache(maxsize=64)

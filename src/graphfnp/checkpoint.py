@@ -1,0 +1,127 @@
+"""Checkpoints without pickle: tensors in safetensors, all else as JSON, written in one atomic step."""
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from graphfnp.calibration import Calibration
+from graphfnp.classifier import GraphClassifier
+from graphfnp.errors import InvalidRun
+from graphfnp.graphs import Schema
+from graphfnp.methods import CLASSIFIERS
+from graphfnp.prediction import TrainedModel
+from graphfnp.settings import from_json, to_json
+
+FORMAT = 1
+MODEL_TENSORS, MODEL_RECORD = "model.safetensors", "model.json"
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """A reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, record: Any) -> None:
+    write_atomically(path, (json.dumps(record, indent=1, allow_nan=True) + "\n").encode())
+
+
+def read_json(path: Path, hint: str = "use the folder of a finished run") -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InvalidRun(f"{path}: {error}", "a readable JSON file", hint) from error
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Any = None) -> str:
+    """Tensors with a JSON record in the file's header; the sha256 of what was written."""
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    content = save(plain, {"record": json.dumps(record)})
+    write_atomically(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            record = json.loads((file.metadata() or {}).get("record", "null"))
+            return {name: file.get_tensor(name) for name in file.keys()}, record  # noqa: SIM118
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InvalidRun(
+            f"{path}: {error}", "a complete safetensors file", "it may be truncated: copy it again or train again"
+        ) from error
+
+
+# ---------------------------------------------------------------- models
+
+
+def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[str, Any] | None = None) -> None:
+    """model.safetensors and model.json: all that prediction needs."""
+    digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
+    record = {
+        "format": FORMAT,
+        "method": method,
+        "settings": to_json(model.classifier.config),
+        "schema": dataclasses.asdict(model.classifier.schema),
+        "calibration": model.calibration.to_json(),
+        "sha256": digest,
+        "facts": dict(facts or {}),
+    }
+    write_json(folder / MODEL_RECORD, record)
+
+
+def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> TrainedModel:
+    """The model of a run folder; ``backbone`` is needed again where it was a module of the user's own."""
+    folder = Path(folder)
+    if not (folder / MODEL_RECORD).is_file():
+        raise InvalidRun(
+            f"folder {folder} without {MODEL_RECORD}" if folder.is_dir() else f"{folder}, which is no folder",
+            "the folder of a finished run",
+            "train first (graphfnp train ...), or continue an interrupted run with --resume",
+        )
+    record = read_json(folder / MODEL_RECORD)
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("method") not in CLASSIFIERS:
+        raise InvalidRun(
+            f"{folder / MODEL_RECORD}, which is not a model record of format {FORMAT} with a known method",
+            f"a record written by this version, of a method among {', '.join(CLASSIFIERS)}",
+            "train the model again with this version",
+        )
+    tensors, _ = read_tensors(folder / MODEL_TENSORS)
+    if hashlib.sha256((folder / MODEL_TENSORS).read_bytes()).hexdigest() != record["sha256"]:
+        raise InvalidRun(
+            f"{folder / MODEL_TENSORS}, which is not the file that {MODEL_RECORD} names",
+            "tensors and record of one model",
+            "copy both files again from where they came",
+        )
+    classifier = rebuild(record, backbone)
+    missing, unexpected = classifier.load_state_dict(tensors, strict=False)
+    if missing or unexpected:
+        raise InvalidRun(
+            f"tensors that do not fit the model (missing {missing[:3]}, unexpected {unexpected[:3]})",
+            "the tensors of this model",
+            "pass the same backbone module the model was trained with, or train again",
+        )
+    classifier.eval()
+    return TrainedModel(classifier, Calibration.from_json(record["calibration"]))
+
+
+def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) -> GraphClassifier:
+    """A classifier of the recorded method, settings and schema, its weights still untrained."""
+    method = CLASSIFIERS[record["method"]]
+    settings = from_json(type(method.config), record["settings"])
+    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()}
+    return method.classifier(Schema(**fields), settings, backbone)

@@ -1,0 +1,77 @@
+"""The verb ``predict``: graphs in, calibrated draws of class probabilities out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphfnp.calibration import Calibration
+from graphfnp.classifier import GraphClassifier
+from graphfnp.graphs import PackedGraphs
+from graphfnp.matching import matching
+from graphfnp.predictions import Predictions
+from graphfnp.randomness import isolated
+
+NUM_DRAWS = 32  # quasi-random draws as accurate as 100 plain ones: benchmarks/prediction.py
+BATCH_SIZE = 256
+NODE_BUDGET = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A classifier with the calibration that belongs to it."""
+
+    classifier: GraphClassifier
+    calibration: Calibration = Calibration()
+
+
+@dataclass(frozen=True, eq=False)
+class RawPredictions:
+    """Before calibration: what a calibration is fitted on."""
+
+    logits: Tensor  # [draws, graphs, classes]
+    distance: Tensor | None  # [graphs]
+    embedding: Tensor  # [graphs, dims]
+
+
+@torch.no_grad()
+def collect(
+    classifier: GraphClassifier,
+    graphs: PackedGraphs,
+    num_draws: int = NUM_DRAWS,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
+    watch: Callable[[int], None] | None = None,
+) -> RawPredictions:
+    """Logits, distances and embeddings of all graphs; each graph is encoded once. ``watch`` gets the graphs done."""
+    was_training = classifier.training
+    classifier.eval()
+    device = classifier.class_weight.device
+    logits, distances, embeddings = [], [], []
+    with isolated(seed, "predict"):
+        for batch in graphs.batches(batch_size, node_budget=NODE_BUDGET):
+            batch = batch.to(device)
+            encoded = classifier.encode(batch)
+            logits.append(classifier.draw_logits(batch, num_draws, seed, encoded).cpu())
+            distances.append(classifier.distance(batch, encoded))
+            embeddings.append(classifier.embed(batch, encoded).cpu())
+            if watch is not None:
+                watch(batch.num_graphs)
+    classifier.train(was_training)
+    known = [distance.cpu() for distance in distances if distance is not None]
+    return RawPredictions(torch.cat(logits, dim=1), torch.cat(known) if known else None, torch.cat(embeddings))
+
+
+def predict(
+    model: TrainedModel,
+    graphs: PackedGraphs,
+    num_draws: int = NUM_DRAWS,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
+    watch: Callable[[int], None] | None = None,
+) -> Predictions:
+    """Calibrated predictions; the same seed gives the same numbers, whatever the batch size."""
+    graphs = matching(graphs, model.classifier.schema)
+    raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch)
+    return Predictions(model.calibration.apply(raw.logits, raw.distance, seed), graphs.y, raw.distance)
