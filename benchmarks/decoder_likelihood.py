@@ -49,7 +49,7 @@ def _one_graph(
         step, sizes = torch.tensor([t]), torch.tensor([size])
 
         hidden = decoder.node_head.hidden(last, decoder.node_head.context(mean, z, zero, step, sizes))
-        log_kind = decoder.mask_stop(decoder.node_head.kind(hidden)).log_softmax(-1)[0]
+        log_kind = decoder.mask_stop(decoder.node_head.kind(hidden), step).log_softmax(-1)[0]
         if t == size:
             total = total + log_kind[-1]
             break

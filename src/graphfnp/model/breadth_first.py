@@ -106,7 +106,7 @@ def decisions_in_order(batch: Batch, order: Tensor) -> DecisionBatch:
 
     connected = edge_class > 0
     has_edge = parent[pair_new] < pair_old  # t's first neighbour is its parent, which was decided before j
-    distance = _tree_distance(parent, pair_old, torch.where(has_edge, parent[pair_new], pair_old))
+    distance = tree_distance(parent, pair_old, torch.where(has_edge, parent[pair_new], pair_old))
     return DecisionBatch(
         node_type=torch.zeros_like(order) if batch.node_type is None else batch.node_type[order],
         x=batch.x[order] if batch.x.is_floating_point() else None,
@@ -139,12 +139,16 @@ def _degree_before(new: Tensor, old: Tensor, connected: Tensor, count: int) -> T
     return backward[old] + earlier
 
 
-def _tree_distance(parent: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Steps between a and b in the breadth-first tree, at most FAR: the later of the two climbs until they meet."""
+def tree_distance(parent: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Steps between a and b in the breadth-first tree, at most FAR: the later of the two climbs until they meet.
+
+    ``parent`` is one list of all nodes, or one row for each pair.
+    """
     steps = torch.zeros_like(a)
     for _ in range(FAR):
         apart = a != b
         a, b = torch.minimum(a, b), torch.maximum(a, b)
-        b = torch.where(apart, parent[b], b)
+        above = parent[b] if parent.ndim == 1 else parent.gather(1, b.unsqueeze(1)).squeeze(1)
+        b = torch.where(apart, above, b)
         steps += apart
     return steps

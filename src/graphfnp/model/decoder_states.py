@@ -29,58 +29,79 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class DecoderStates:
-    """What the heads read. A new node has one *state* for each number of edges accepted so far, 0 to its last."""
+    """What the heads read. A new node has a *state* before its edges are decided and one after each accepted edge."""
 
-    new: Tensor  # [nodes + edges, width]: h_t after its first k edges
-    owner: Tensor  # [nodes + edges]: node t of each state
-    old: Tensor  # [old rows, width]: h_j as a candidate sees it
-    pair_new: Tensor  # [pairs]: row of new
-    pair_old: Tensor  # [pairs]: row of old
+    new: Tensor  # [starts + edges, width]: h_t with no edge, then h_t after each edge
+    new_row: Tensor  # [nodes + edges]: row of ``new`` of every state
+    owner: Tensor  # [nodes + edges]: node t of every state
+    old: Tensor  # [old rows, width]: h_j as a candidate
+    pair_new: Tensor  # [pairs]: state of t
+    pair_old: Tensor  # [pairs]: row of ``old``
     last: Tensor  # [moments, width]: h of the last node, 0 in an empty graph
     partial_graph: Tensor  # [moments, width]: mean of h over the partial graph, 0 if it is empty
 
 
-class _NewNodes:
-    """Runs layers over all states (t, k): t receives the messages of its first k edges."""
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Nodes before any message, each different one once: nodes of one type are alike until they get an edge."""
 
-    def __init__(self, decisions: DecisionBatch) -> None:
+    vectors: Tensor  # [starts, width]
+    row: Tensor  # [nodes]: row of ``vectors``
+
+    def __getitem__(self, nodes: Tensor) -> Tensor:
+        return rows(self.vectors, self.row[nodes])
+
+
+class _NewNodes:
+    """Index arithmetic of the states (t, edges accepted so far), and the sums of messages they receive."""
+
+    def __init__(self, decisions: DecisionBatch, inputs: Inputs) -> None:
         connected = decisions.edge_class > 0
-        count = decisions.num_nodes
-        self.target, self.source = decisions.new[connected], decisions.old[connected]
+        self.inputs, self.starts, count = inputs, len(inputs.vectors), decisions.num_nodes
+        self.target, self.source = decisions.new[connected], decisions.old[connected]  # sorted by target
         self.edge_type = decisions.edge_class[connected] - 1
         degree = torch.bincount(self.target, minlength=count)
-        nodes = torch.arange(count, device=degree.device)
-        self.edge_end = degree.cumsum(0)  # edges are sorted by target
-        self.owner = torch.repeat_interleave(nodes, degree + 1)
-        self.final = nodes + self.edge_end  # the state with all edges
-        self._end = torch.arange(len(self.owner), device=degree.device) - self.owner
-        self._start = (self.edge_end - degree)[self.owner]
-        before = connected.long().cumsum(0) - connected.long()
-        self.pair_state = decisions.new + before
+        self.edge_end = degree.cumsum(0)
+        self.edge_start = self.edge_end - degree
+        self.edges = torch.arange(len(self.target), device=degree.device)
+        self.final = torch.where(degree > 0, self.starts + self.edge_end - 1, inputs.row)  # row of h_t with all edges
+        self.new_row = torch.cat([inputs.row, self.starts + self.edges])
+        self.owner = torch.cat([torch.arange(count, device=degree.device), self.target])
+        before = connected.long().cumsum(0) - connected.long()  # edges accepted before each pair
+        none = before == self.edge_start[decisions.new]
+        self.pair_new = torch.where(none, decisions.new, count + before - 1)
 
-    def totals(self, messages: Tensor) -> Tensor:
-        """[states, width]: sum of the first k messages of t; in double, as one running sum crosses the batch."""
+    def initial(self) -> Tensor:
+        return torch.cat([self.inputs.vectors, self.inputs[self.target]])
+
+    def received(self, messages: Tensor) -> Tensor:
+        """[starts + edges, width]: 0, then the sum of a node's messages up to each edge.
+
+        In double precision, as one running sum crosses the whole batch.
+        """
         running = _running_sum(messages)
-        return (rows(running, self._end) - rows(running, self._start)).to(messages.dtype)
+        sums = (running[1:] - rows(running, self.edge_start[self.target])).to(messages.dtype)
+        return torch.cat([messages.new_zeros(self.starts, messages.shape[1]), sums])
 
 
 def causal_states(
-    layers: Sequence[DecoderLayer], inputs: Tensor, decisions: DecisionBatch, moments: Moments
+    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, moments: Moments
 ) -> DecoderStates:
     """Messages go from earlier to later nodes only, so that a node's state is final once its edges are decided."""
-    nodes = _NewNodes(decisions)
-    new = rows(inputs, nodes.owner)
+    nodes = _NewNodes(decisions, inputs)
+    new = nodes.initial()
     for layer in layers:
-        new = layer(new, nodes.totals(layer.messages(new[nodes.final], nodes.source, nodes.edge_type)))
-    old = new[nodes.final]
+        new = layer(new, nodes.received(layer.messages(new, nodes.final[nodes.source], nodes.edge_type)))
+    old = rows(new, nodes.final)
     begin = decisions.ptr[moments.graph]
     running = _running_sum(old)
     total = (rows(running, begin + moments.step) - rows(running, begin)).to(old.dtype)
     return DecoderStates(
         new=new,
+        new_row=nodes.new_row,
         owner=nodes.owner,
         old=old,
-        pair_new=nodes.pair_state,
+        pair_new=nodes.pair_new,
         pair_old=decisions.old,
         last=rows(old, (begin + moments.step - 1).clamp(min=0)) * (moments.step > 0).unsqueeze(1),
         partial_graph=total / moments.step.clamp(min=1).unsqueeze(1),
@@ -88,10 +109,10 @@ def causal_states(
 
 
 def prefix_states(
-    layers: Sequence[DecoderLayer], inputs: Tensor, decisions: DecisionBatch, moments: Moments
+    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, moments: Moments
 ) -> DecoderStates:
     """The layers run over every partial graph afresh, messages going both ways: the letter of the paper."""
-    nodes = _NewNodes(decisions)
+    nodes = _NewNodes(decisions, inputs)
     begin = decisions.ptr[moments.graph]
     row_start = moments.step.cumsum(0) - moments.step
     member = _ranges(begin, moments.step)  # node of each row (moment, node)
@@ -106,21 +127,22 @@ def prefix_states(
     source, target = torch.cat([a, b]), torch.cat([b, a])
     edge_type = nodes.edge_type[edge].repeat(2)
 
-    old, new = rows(inputs, member), rows(inputs, nodes.owner)
+    old, new = inputs[member], nodes.initial()
     seen = nodes.source + shift[nodes.target]
     for layer in layers:
-        received = nodes.totals(layer.messages(old, seen, nodes.edge_type))
+        received = nodes.received(layer.messages(old, seen, nodes.edge_type))
         old_received = torch.zeros_like(old).index_add(0, target, layer.messages(old, source, edge_type))
         old, new = layer(old, old_received), layer(new, received)
-    total = torch.zeros_like(rows(inputs, begin)).index_add(0, moment, old)
+    total = old.new_zeros(len(begin), old.shape[1]).index_add(0, moment, old)
     last = torch.zeros_like(total)
     filled = torch.where(moments.step > 0)[0]
     last = last.index_copy(0, filled, old[(row_start + moments.step - 1)[filled]])
     return DecoderStates(
         new=new,
+        new_row=nodes.new_row,
         owner=nodes.owner,
         old=old,
-        pair_new=nodes.pair_state,
+        pair_new=nodes.pair_new,
         pair_old=decisions.old + shift[decisions.new],
         last=last,
         partial_graph=total / moments.step.clamp(min=1).unsqueeze(1),

@@ -12,7 +12,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Schema
 from graphfnp.model.breadth_first import DecisionBatch
 from graphfnp.model.decoder_layers import DecoderLayer, EdgeHead, NodeHead, NodeInput, pair_feature, rows
-from graphfnp.model.decoder_states import DecoderStates, Moments, causal_states, prefix_states
+from graphfnp.model.decoder_states import DecoderStates, Inputs, Moments, causal_states, prefix_states
 
 STATES = {"causal": causal_states, "prefix": prefix_states}
 
@@ -55,12 +55,18 @@ class GraphDecoder(nn.Module):
     def log_likelihood(self, decisions: DecisionBatch, z: Tensor) -> Tensor:
         """[graphs]: log p(G | z, n) if conditioned on size, else log p(G | z); z is [graphs, dims]."""
         moments = Moments.of(decisions, with_stop=not self.config.size_condition)
-        inputs = self.node_input(decisions.node_type, decisions.x)
+        inputs = self._inputs(decisions)
         states = STATES[self.config.form](self.message_layers, inputs, decisions, moments)
         nodes = self._node_log_probability(decisions, moments, states, z)
         edges = self._edge_log_probability(decisions, moments, states, z)
         total = torch.zeros(decisions.num_graphs, dtype=nodes.dtype, device=nodes.device)
         return total.index_add(0, moments.graph, nodes).index_add(0, decisions.graph[decisions.new], edges)
+
+    def _inputs(self, decisions: DecisionBatch) -> Inputs:
+        if decisions.x is None:
+            return Inputs(self.node_input.kind.weight, decisions.node_type)
+        every = torch.arange(decisions.num_nodes, device=decisions.ptr.device)
+        return Inputs(self.node_input(decisions.node_type, decisions.x), every)
 
     def _node_log_probability(
         self, decisions: DecisionBatch, moments: Moments, states: DecoderStates, z: Tensor
@@ -69,7 +75,7 @@ class GraphDecoder(nn.Module):
         head = self.node_head
         context = head.context(states.partial_graph, z, moments.graph, moments.step, decisions.sizes)
         hidden = head.hidden(states.last, context)
-        logits = self.mask_stop(head.kind(hidden))
+        logits = self.mask_stop(head.kind(hidden), moments.step)
         stop = decisions.node_type.new_full((len(hidden) - decisions.num_nodes,), len(self.schema.node_types))
         result = -functional.cross_entropy(logits, torch.cat([decisions.node_type, stop]), reduction="none")
         if decisions.x is not None:
@@ -85,16 +91,18 @@ class GraphDecoder(nn.Module):
         head, nodes = self.edge_head, decisions.num_nodes
         graph, step = moments.graph[:nodes], moments.step[:nodes]
         context = head.context(states.partial_graph[:nodes], z, graph, step, decisions.sizes)
-        new = head.new(states.new) + rows(context, states.owner)
+        new = rows(head.new(states.new), states.new_row) + rows(context, states.owner)
         feature = pair_feature(decisions.degree, decisions.new - decisions.old, decisions.tree_distance)
         logits = head.logits(
             rows(new, states.pair_new), rows(head.old(states.old), states.pair_old), rows(head.pair_terms(), feature)
         )
         return -functional.cross_entropy(logits, decisions.edge_class, reduction="none")
 
-    def mask_stop(self, logits: Tensor) -> Tensor:
-        """Where the size is known there is nothing to decide about stopping: p(stop) is 1 after node n, else 0."""
-        return logits[..., :-1] if self.config.size_condition else logits
+    def mask_stop(self, logits: Tensor, step: Tensor) -> Tensor:
+        """Without "stop" where the size is known, as it then is no decision; else only without the empty graph."""
+        if self.config.size_condition:
+            return logits[:, :-1]
+        return torch.cat([logits[:, :-1], logits[:, -1:].masked_fill((step == 0).unsqueeze(1), -torch.inf)], dim=1)
 
 
 def gaussian_log_density(x: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
