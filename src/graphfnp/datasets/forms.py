@@ -1,0 +1,103 @@
+"""The shapes in which the files of a dataset come, and what reads each."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from graphfnp.datasets.ba2motifs import read_ba2motifs
+from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.mutagenicity import read_mutagenicity
+from graphfnp.datasets.reddit import read_edge_lists
+from graphfnp.datasets.smiles_tables import SmilesTable, read_smiles_table
+from graphfnp.datasets.sources import Files
+from graphfnp.datasets.sst2 import read_sst2
+from graphfnp.datasets.tu import TUNames, read_tu
+from graphfnp.errors import InvalidConfig, listed
+from graphfnp.graphs import PackedGraphs
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a reader found: graphs, the rows they come from, the rows that are none, and what was mended."""
+
+    graphs: PackedGraphs
+    notes: tuple[str, ...] = ()
+    rows: Tensor | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Form:
+    """One shape the files of a dataset come in, and what reads it: ``read(place, limit)``."""
+
+    files: Files
+    read: Callable[[Path, int | None], Reading]
+
+
+def tu_form(
+    name: str, url: str | None = None, sha256: dict[str, str] | None = None, names: TUNames | None = None
+) -> Form:
+    """A TU folder or zip, by its name."""
+
+    def read(place: Path, limit: int | None = None) -> Reading:
+        return Reading(*read_tu(place, name, names))
+
+    return Form(tu_files(name, url, sha256), read)
+
+
+def tu_files(name: str, url: str | None = None, sha256: dict[str, str] | None = None) -> Files:
+    parts = ("A", "graph_indicator", "graph_labels")
+    return Files(name, tuple(f"{name}_{part}.txt" for part in parts), url, sha256 or {})
+
+
+def table_form(files: Files, table: SmilesTable) -> Form:
+    """A table with a SMILES column and a label column."""
+
+    def read(place: Path, limit: int | None = None) -> Reading:
+        return Reading(*read_smiles_table(place, files.names[0], table))
+
+    return Form(files, read)
+
+
+def edge_list_form(files: Files) -> Form:
+    """A JSON file of edge lists and a table of targets, in this order among the files."""
+
+    def read(place: Path, limit: int | None = None) -> Reading:
+        return Reading(*read_edge_lists(place, files.names[0], files.names[1], ("0", "1")))
+
+    return Form(files, read)
+
+
+def mutagenicity_form(files: Files) -> Form:
+    return Form(files, lambda place, limit: Reading(*read_mutagenicity(place)))
+
+
+def ba2motifs_form(files: Files) -> Form:
+    return Form(files, lambda place, limit: Reading(*read_ba2motifs(place)))
+
+
+def sst2_form(files: Files) -> Form:
+    return Form(files, lambda place, limit: Reading(*read_sst2(place, limit)))
+
+
+def public_form(name: str, label: str | None = None) -> Form:
+    """``tu:NAME`` or ``moleculenet:NAME``: any dataset whose name PyG knows, from PyG's own table of addresses."""
+    collection, _, name = name.partition(":")
+    if collection == "tu":
+        from torch_geometric.datasets import TUDataset
+
+        if not re.fullmatch(r"[\w+.-]+", name):
+            raise InvalidConfig(
+                f"tu:{name}", "a name such as tu:PROTEINS", "see the list at chrsmrrs.github.io/datasets"
+            )
+        return tu_form(name, f"{TUDataset.url}/{name}.zip")
+    from torch_geometric.datasets import MoleculeNet
+
+    if name.lower() not in MoleculeNet.names:
+        raise InvalidConfig(f"moleculenet:{name}", listed(MoleculeNet.names, 20), "choose one of these names")
+    folder, file, _, smiles, target = MoleculeNet.names[name.lower()]
+    files = Files(folder, (file.removesuffix(".gz"),), MoleculeNet.url.rsplit("/", 1)[0], gzipped=file.endswith(".gz"))
+    return table_form(files, SmilesTable(smiles, label or target))
