@@ -25,6 +25,7 @@ def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
 
 def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tensor | None]:
     own, x = graphs.schema, graphs.x
+    node_type = graphs.node_type if own.node_types == schema.node_types else None
     if schema.features == "degree":
         if own.features != "degree":
             warnings.warn(
@@ -35,12 +36,12 @@ def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tenso
         raise InvalidGraphs("graphs without node features", _expected_features(schema), "give x as in training")
     if schema.is_continuous:
         if own.node_sizes == (schema.node_width,):  # a few graphs can look one-hot by chance
-            return torch.nn.functional.one_hot(x[:, 0].long(), schema.node_width).float(), graphs.node_type
+            return torch.nn.functional.one_hot(x[:, 0].long(), schema.node_width).float(), node_type
         if not own.is_continuous or own.node_width != schema.node_width:
             raise InvalidGraphs(
                 _given_features(own), _expected_features(schema), "use the features of the training graphs"
             )
-        return x, graphs.node_type
+        return x, node_type
     if own.is_continuous or own.num_columns != schema.num_columns:
         raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
     if own.features == "types" and schema.features == "types":
@@ -48,7 +49,7 @@ def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tenso
         return x, x[:, 0]
     if (own.features == "molecule") != (schema.features == "molecule"):
         raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
-    return x, graphs.node_type
+    return x, node_type
 
 
 def _matching_edges(graphs: PackedGraphs, schema: Schema) -> Tensor | None:

@@ -45,22 +45,20 @@ def from_data_list(data: Sequence[Data], class_names: Sequence[str] | None = Non
 
 def from_dataset(dataset: Dataset, class_names: Sequence[str] | None = None) -> PackedGraphs:
     """Pack a PyG dataset; an in-memory one without a transform is taken over without touching single graphs."""
-    if not isinstance(dataset, InMemoryDataset) or dataset.transform is not None or not dataset.slices:
+    flat_x = isinstance(dataset, InMemoryDataset) and {"x", "edge_index"} <= set(dataset.slices or ())
+    if not flat_x or dataset.transform is not None:
         return from_data_list([dataset[i] for i in range(len(dataset))], class_names)
     store, slices = dataset._data, dataset.slices
     flat = {name: store.get(name) for name in ("x", "edge_attr", *OPTIONAL)}
-    y = store.get("y")
-    if isinstance(y, Tensor) and y.ndim > 1 and y.shape[1] > 1:
-        raise _many_labels(y.shape[1:])
-    if "edge_index" not in slices or ("x" not in slices and "num_nodes" not in store):
-        return from_data_list([dataset[i] for i in range(len(dataset))], class_names)
-    nodes = slices["x"].diff() if "x" in slices else torch.as_tensor(store.num_nodes)
+    nodes, y = slices["x"].diff(), store.get("y")
+    if isinstance(y, Tensor) and y.numel() != len(nodes):
+        raise _many_labels(y.shape)
     graphs = _pack(
         columns=flat,
         edge_index=store.edge_index,
         node_sizes=nodes,
         edge_sizes=slices["edge_index"].diff(),
-        labels=[None] * len(nodes) if y is None else [_label(value, i) for i, value in enumerate(y.flatten().tolist())],
+        labels=[None] * len(nodes) if y is None else [_label(value, i) for i, value in enumerate(_listed(y))],
         class_names=class_names,
         text=store.get("text", store.get("smiles")),
     )
@@ -68,7 +66,7 @@ def from_dataset(dataset: Dataset, class_names: Sequence[str] | None = None) -> 
 
 
 def to_data_list(graphs: PackedGraphs) -> list[Data]:
-    """One PyG ``Data`` for each graph; each carries the schema, so :func:`from_data_list` gives back the same graphs."""
+    """One PyG ``Data`` for each graph; each has the schema, so :func:`from_data_list` gives back the same graphs."""
     nodes, edges = graphs.node_ptr.diff().tolist(), graphs.edge_ptr.diff().tolist()
     split: dict[str, Sequence[Any]] = {
         "x": graphs.x.split(nodes),
@@ -270,6 +268,10 @@ def _label(y: Any, number: int) -> Any:
                 f"label {y} in graph {number}", "a class: an integer or a string", "turn numbers into classes"
             )
     return int(y) if isinstance(y, float | bool) else y
+
+
+def _listed(y: Any) -> list[Any]:
+    return y.flatten().tolist() if isinstance(y, Tensor) else list(y)
 
 
 def _many_labels(shape: Sequence[int]) -> InvalidGraphs:

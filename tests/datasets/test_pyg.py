@@ -1,0 +1,234 @@
+"""Graphs of PyG and NetworkX: what the schema says of them, and the way back."""
+
+import networkx as nx
+import pytest
+import torch
+from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.loader import DataLoader
+
+from graphfnp.datasets.ba2motifs import generate_ba2motifs
+from graphfnp.degrees import degree_feature
+from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.pyg import from_data_list, from_dataset, from_networkx, matching, to_data_list
+
+PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # 0 - 1 - 2
+
+
+def path(x=None, y=0, **more) -> Data:
+    return Data(x=x, edge_index=PATH, y=y, num_nodes=3, **more)
+
+
+def one_hot(*numbers: int, size: int = 3) -> torch.Tensor:
+    return torch.nn.functional.one_hot(torch.tensor(numbers), size).float()
+
+
+def equal(a: PackedGraphs, b: PackedGraphs) -> bool:
+    tensors = ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type", "edge_truth")
+    return a.schema == b.schema and a.text == b.text and a.undirected == b.undirected and all(
+        (getattr(a, n) is None and getattr(b, n) is None) or torch.equal(getattr(a, n), getattr(b, n)) for n in tensors
+    )  # fmt: skip
+
+
+def rich_graphs() -> PackedGraphs:
+    data = [path(one_hot(0, 2, 1), y, edge_attr=one_hot(1, 1, 0, 0, size=2)) for y in ("a", "b")]
+    graphs = from_data_list(data)
+    truth = torch.tensor([True, False] * 4)
+    return PackedGraphs.build(
+        graphs.x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, torch.tensor([1, -1]), graphs.schema,
+        graphs.edge_attr, graphs.node_type, truth, ("first", "second"),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------ the schema found
+
+
+def test_one_hot_and_integer_features_are_types():
+    for x in (one_hot(0, 2, 1), torch.tensor([[0], [2], [1]]), torch.tensor([0, 2, 1])):
+        graphs = from_data_list([path(x)])
+        assert graphs.schema.node_sizes == (3,)
+        assert graphs.schema.features == "types"
+        assert graphs.x.flatten().tolist() == graphs.node_type.tolist() == [0, 2, 1]
+
+
+def test_other_floats_are_continuous_and_several_integers_are_columns():
+    assert from_data_list([path(torch.rand(3, 4))]).schema.node_width == 4
+    columns = from_data_list([path(torch.tensor([[0, 5], [2, 1], [1, 1]]))])
+    assert columns.schema.node_sizes == (3, 6)
+    assert columns.schema.features == "given"
+
+
+def test_no_features_means_degrees():
+    graphs = from_data_list([path(), path(y=1)])
+    assert graphs.schema.features == "degree"
+    assert graphs.x.flatten().tolist() == [1, 2, 1] * 2
+
+
+def test_continuous_edge_features_are_left_out_with_a_warning():
+    with pytest.warns(UserWarning, match="continuous edge features"):
+        graphs = from_data_list([path(edge_attr=torch.rand(4, 2))])
+    assert graphs.edge_attr is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "numbers"),
+    [
+        ([1, -1, 1], ("-1", "1"), [1, 0, 1]),
+        (["toxic", "safe", "safe"], ("safe", "toxic"), [1, 0, 0]),
+        ([torch.tensor([7]), torch.tensor([[3]]), torch.tensor(5)], ("3", "5", "7"), [2, 0, 1]),
+        ([torch.tensor([1.0]), torch.tensor([float("nan")]), None], ("1",), [0, -1, -1]),
+        ([True, False, True], ("0", "1"), [1, 0, 1]),
+        ([10, 9, 2], ("2", "9", "10"), [2, 1, 0]),
+    ],
+)
+def test_labels_of_any_kind_become_class_numbers(labels, names, numbers):
+    graphs = from_data_list([path(y=label) for label in labels])
+    assert graphs.schema.class_names == names
+    assert graphs.y.tolist() == numbers
+
+
+def test_class_names_name_numbers_and_order_words():
+    assert from_data_list([path(y=1)], class_names=("no", "yes")).y.tolist() == [1]
+    assert from_data_list([path(y="no"), path(y="yes")], class_names=("yes", "no")).y.tolist() == [1, 0]
+    named = from_data_list([path(y=-1), path(y=1)], class_names=("no", "yes"))
+    assert (named.y.tolist(), named.schema.class_names) == ([0, 1], ("no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], "empty list"),
+        ([path(torch.rand(3, 2)), path()], "no x in graphs 1"),
+        ([path(torch.rand(3, 2)), path(torch.rand(3, 5))], "graph 1"),
+        ([path(y=torch.tensor([0, 1]))], "one class for each graph"),
+        ([path(y=0.5)], "label 0.5"),
+        ([Data(edge_index=torch.tensor([[0, 9], [9, 0]]), num_nodes=3)], "edge"),
+        ([Data(edge_index=torch.zeros(4, 2, dtype=torch.long), num_nodes=3)], r"shape \(4, 2\)"),
+        ([path(torch.tensor([[0.5], [float("nan")], [1.0]]))], "NaN"),
+        ([path(torch.tensor([[0], [-2], [1]]))], "-2"),
+        ([Data(x=torch.zeros(0, 2))], "without nodes"),
+    ],
+)
+def test_bad_graphs_are_refused_with_a_reason(data, words):
+    with pytest.raises(InvalidGraphs, match=words):
+        from_data_list(data)
+
+
+# ------------------------------------------------------------------------ there and back
+
+
+@pytest.mark.parametrize("graphs", [generate_ba2motifs(20), rich_graphs()], ids=["ba2motifs", "rich"])
+def test_graphs_survive_the_way_to_pyg_and_back(graphs):
+    assert equal(from_data_list(to_data_list(graphs)), graphs)
+
+
+def test_a_batch_equals_the_batch_of_pyg():
+    graphs = rich_graphs()
+    ours = graphs.batch([1, 0])
+    theirs = next(iter(DataLoader([to_data_list(graphs)[i] for i in (1, 0)], batch_size=2)))
+    for name in ("x", "edge_index", "edge_attr", "batch", "ptr", "y", "node_type"):
+        assert torch.equal(getattr(ours, name), theirs[name]), name
+
+
+class InMemory(InMemoryDataset):
+    def __init__(self, data: list[Data], transform=None) -> None:
+        super().__init__(transform=transform)
+        self.data, self.slices = self.collate(data)
+
+
+@pytest.mark.parametrize("with_x", [True, False])
+def test_an_in_memory_dataset_is_packed_like_its_list(with_x):
+    data = [path(one_hot(0, i % 3, 1) if with_x else None, torch.tensor([i % 2])) for i in range(6)]
+    dataset = InMemory(data)
+    assert equal(from_dataset(dataset), from_data_list(data))
+    assert equal(from_dataset(dataset[2:5]), from_dataset(dataset).select([2, 3, 4]))
+
+
+def test_the_transform_of_a_dataset_is_applied():
+    def shifted(item: Data) -> Data:
+        return path(item.x + 0.5, item.y)
+
+    dataset = InMemory([path(one_hot(0, 1, 2), torch.tensor([0]))] * 2, transform=shifted)
+    assert from_dataset(dataset).schema.is_continuous
+
+
+# ------------------------------------------------------------------------ NetworkX
+
+
+def test_networkx_graphs_get_degrees_both_directions_and_labels():
+    graphs = from_networkx([nx.path_graph(3), nx.cycle_graph(4)], ["path", "cycle"])
+    assert graphs.undirected
+    assert graphs.edge_ptr.tolist() == [0, 4, 12]
+    assert torch.equal(graphs.x[:3], degree_feature(PATH, 3))
+    assert [graphs.schema.class_names[k] for k in graphs.y] == ["path", "cycle"]
+
+
+def test_networkx_types_are_named():
+    graph = nx.Graph(y=1)
+    graph.add_node("a", type="N")
+    graph.add_node("b", type="C")
+    graph.add_edge("a", "b", type="double")
+    packed = from_networkx([graph])
+    assert packed.schema.node_types == ("C", "N")
+    assert packed.x.flatten().tolist() == [1, 0]
+    assert packed.schema.edge_types == ("double",)
+    assert packed.edge_attr.tolist() == [[0], [0]]
+
+
+def test_networkx_self_loops_and_directions_are_kept_once():
+    graph = nx.Graph([(0, 0), (0, 1)])
+    assert from_networkx([graph]).edge_index.T.tolist() == [[0, 0], [1, 0], [0, 1]]
+    directed = from_networkx([nx.DiGraph([(0, 1)])])
+    assert not directed.undirected
+
+
+# ------------------------------------------------------------------------ a model's schema
+
+
+def test_types_and_classes_are_matched_by_name():
+    model = Schema(("safe", "toxic"), node_sizes=(3,), node_types=("C", "N", "O"), features="types")
+    graph = nx.Graph([("a", "b")], y="toxic")
+    nx.set_node_attributes(graph, {"a": "O", "b": "C"}, "type")
+    matched = matching(from_networkx([graph]), model)
+    assert matched.schema == model
+    assert matched.x.flatten().tolist() == [2, 0]
+    assert matched.y.tolist() == [1]
+
+
+def test_class_numbers_match_named_classes():
+    model = Schema(("no", "yes"), node_width=2)
+    assert matching(from_data_list([path(torch.rand(3, 2), y=1)]), model).y.tolist() == [1]
+
+
+def test_a_few_graphs_that_look_one_hot_match_a_continuous_model():
+    x = one_hot(0, 1, 1, size=2)
+    assert torch.equal(matching(from_data_list([path(x)]), Schema(("0", "1"), node_width=2)).x, x)
+
+
+def test_unlabelled_graphs_match_any_classes():
+    matched = matching(from_data_list([path(torch.rand(3, 2), y=None)]), Schema(("a", "b"), node_width=2))
+    assert matched.y.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("graph", "schema", "words"),
+    [
+        (path(torch.rand(3, 4)), Schema(("0", "1"), node_width=5), "width 4"),
+        (path(), Schema(("0", "1"), node_width=5), "without node features"),
+        (path(torch.rand(3, 4)), Schema(("0", "1"), node_sizes=(4, 4)), "width 4"),
+        (path(torch.tensor([0, 9, 1])), Schema(("0", "1"), node_sizes=(2,), node_types=("a", "b"), features="types"),
+         "node types"),
+        (path(torch.rand(3, 4), y="other"), Schema(("0", "1"), node_width=4), "labels other"),
+        (path(torch.rand(3, 4)), Schema(("0", "1"), node_width=4, edge_sizes=(2,)), "edges without types"),
+        (path(torch.ones(3, 2).long()), Schema(("0", "1"), node_sizes=(9, 9), features="molecule"), "molecule"),
+    ],
+)  # fmt: skip
+def test_graphs_that_do_not_fit_a_model_are_refused(graph, schema, words):
+    with pytest.raises(InvalidGraphs, match=words):
+        matching(from_data_list([graph]), schema)
+
+
+def test_features_a_degree_model_cannot_see_are_named_in_a_warning():
+    model = generate_ba2motifs(2).schema
+    with pytest.warns(UserWarning, match="degrees only"):
+        assert matching(from_data_list([path(torch.rand(3, 4))]), model).x.flatten().tolist() == [1, 2, 1]
