@@ -118,6 +118,7 @@ def main() -> None:
     arguments.add_argument("--graphs", type=int, default=16)
     arguments.add_argument("--dims", type=int, default=64)
     options = arguments.parse_args()
+    torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
     graphs = generate_ba2motifs(options.graphs)
     batch, z = graphs.batch(), torch.randn(options.graphs, options.dims, generator=generator)
