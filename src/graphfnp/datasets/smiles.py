@@ -52,7 +52,7 @@ def packed(arrays: Arrays, y: Tensor, schema: Schema, text: Sequence[str] | None
 
 
 def read_molecule(smiles: str) -> Chem.Mol | str:
-    """The molecule, or why there is none; RDKit prints nothing."""
+    """The molecule, or why there is none."""
     smiles = smiles.strip()
     if not smiles:
         return "no SMILES given"
@@ -61,7 +61,9 @@ def read_molecule(smiles: str) -> Chem.Mol | str:
     except (ValueError, RuntimeError) as error:  # e.g. text that is no UTF-8
         return str(error)
     if molecule is None:
-        return _reason(smiles)
+        with rdBase.CaptureErrorLog() as log:  # once more, to hear why
+            Chem.MolFromSmiles(smiles)
+        return logged_reason(log.messages)
     return molecule if molecule.GetNumAtoms() else "a molecule without atoms"
 
 
@@ -69,12 +71,11 @@ def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _reason(smiles: str) -> str:
-    """What RDKit says of a SMILES it refuses, without its clock and its drawing of the position."""
-    with rdBase.CaptureErrorLog() as log:
-        Chem.MolFromSmiles(smiles)
-    lines = [re.sub(r"^\[[\d:]+\] ", "", line) for line in log.messages.splitlines()]
-    place = re.search(r"around position \d+", log.messages)
+def logged_reason(messages: str) -> str:
+    """What RDKit's error log says, without its clock, its frames and its drawing of the position."""
+    plain = (re.sub(r"^\[[\d:]+\]", "", line).strip() for line in messages.splitlines())
+    lines = [line for line in plain if line and line != "****" and not line.endswith("-condition Violation")]
+    place = re.search(r"around position \d+", messages)
     if not lines:
         return "RDKit finds no molecule in it"
     return f"{lines[0]} ({place[0]})" if place else lines[0]

@@ -1,0 +1,45 @@
+"""SDF files as tables: every record a row, its properties the columns."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from rdkit import Chem, rdBase
+
+from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.smiles import logged_reason
+from graphfnp.datasets.table_files import TextTable, decoded, file_content, text_table
+from graphfnp.errors import InvalidGraphs
+
+STRUCTURE = "SMILES of the record"
+_END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
+
+
+def read_sdf(path: Path, encoding: str | None = None) -> TextTable:
+    """SMILES and properties of every record; a record RDKit refuses is a row with RDKit's reason."""
+    text, notes = decoded(file_content(path)[0], encoding)
+    records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
+    if not records:
+        raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")
+    properties = [dict(_PROPERTY.findall(record)) for record in records]
+    names = list(dict.fromkeys(name for some in properties for name in some))
+    rows, refused = [], {}
+    for row, (record, some) in enumerate(zip(records, properties, strict=True)):
+        smiles, reason = _read_record(record)
+        if reason:
+            refused[row] = Problem(row, record.partition("\n")[0].strip(), reason)
+        rows.append([smiles, *(some.get(name, "") for name in names)])
+    return replace(text_table([STRUCTURE, *names], rows, notes), smiles=STRUCTURE, refused=refused)
+
+
+def _read_record(record: str) -> tuple[str, str]:
+    """SMILES, and why there is none."""
+    with rdBase.BlockLogs(), rdBase.CaptureErrorLog() as log:
+        try:
+            molecule = Chem.MolFromMolBlock(record)
+        except (ValueError, RuntimeError) as error:
+            return "", str(error)
+    if molecule is None:
+        return "", logged_reason(log.messages)
+    return (Chem.MolToSmiles(molecule), "") if molecule.GetNumAtoms() else ("", "a record without atoms")

@@ -1,0 +1,121 @@
+"""Table files as columns of text: CSV, TSV, Parquet and .smi, plain or gzipped, whatever their encoding."""
+
+import csv
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from graphfnp.datasets.dataset import Problem
+from graphfnp.errors import InvalidGraphs, MissingData
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Columns of equal length under distinct names; an empty text is a missing value."""
+
+    names: tuple[str, ...]
+    columns: tuple[Sequence[str], ...]
+    notes: tuple[str, ...] = ()  # what had to be assumed to read the file
+    header: tuple[str, ...] = ()  # the names as the file gives them
+    smiles: str | None = None  # the column of SMILES, where the kind of file says which
+    refused: Mapping[int, Problem] = field(default_factory=dict)  # rows that the file itself does not give a molecule
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def __getitem__(self, name: str) -> Sequence[str]:
+        return self.columns[self.names.index(name)]
+
+
+def read_text_table(path: Path, encoding: str | None = None) -> TextTable:
+    """Every data row of the file; short rows are filled up, and only blank lines are passed over."""
+    content, kind = file_content(path)
+    if kind == ".parquet":
+        return _parquet(path, content)
+    text, notes = decoded(content, encoding)
+    if kind in (".smi", ".smiles"):
+        rows = [line.strip().split(None, 1) for line in text.splitlines() if line.strip()]
+        if rows and rows[0][0].lower() == "smiles":
+            rows = rows[1:]
+        return replace(text_table(["smiles", "name"], rows, notes), smiles="smiles")
+    rows, more_notes = _rows(text, kind)
+    if not rows:
+        raise InvalidGraphs(f"the empty file {path.name}", "a header and data rows", "check the file")
+    return text_table(rows[0], rows[1:], (*notes, *more_notes))
+
+
+def file_content(path: Path) -> tuple[bytes, str]:
+    """The bytes, unpacked, and the suffix without .gz."""
+    if not path.is_file():
+        raise MissingData(f"no file {path}", "a file", "check the path")
+    content = path.read_bytes()
+    suffix = path.suffix.lower()
+    if suffix != ".gz":
+        return content, suffix
+    try:
+        return gzip.decompress(content), Path(path.stem).suffix.lower()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidGraphs(f"{path.name}, which does not unpack: {error}", "a gzip file", "fetch it again") from error
+
+
+def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The text; UTF-8 unless the bytes say otherwise, with a note where the encoding had to be guessed."""
+    if encoding is None and content.startswith(_UTF16):
+        encoding = "utf-16"
+    try:
+        return content.decode(encoding or "utf-8-sig").removeprefix("\ufeff"), ()
+    except (UnicodeDecodeError, LookupError) as error:
+        for guess in ("cp1252", "latin-1"):
+            try:
+                return content.decode(guess), (f"read as {guess}: {error}",)
+            except UnicodeDecodeError:
+                continue
+    raise AssertionError("latin-1 decodes any bytes")
+
+
+def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first.count)
+    if text.count('"') % 2:  # one open quote would swallow all the rows after it
+        rows = [row for line in text.splitlines() for row in csv.reader([line], delimiter=delimiter)]
+        notes: tuple[str, ...] = ("a quote is not closed: every line was read as a row of its own",)
+    else:
+        rows, notes = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), ()
+    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tuple[str, ...] = ()) -> TextTable:
+    """Rows of any length under any header as a table."""
+    names: list[str] = []
+    for place, given in enumerate(header, 1):
+        name = given.strip() or f"column {place}"
+        names.append(name if name not in names else f"{name} (column {place})")
+    if any(first != given.strip() for first, given in zip(names, header, strict=True) if given.strip()):
+        notes = (*notes, "a column name occurs twice: the first is meant, the others are called 'name (column n)'")
+    columns = tuple([row[i].strip() if i < len(row) else "" for row in rows] for i in range(len(names)))
+    return TextTable(tuple(names), columns, notes, tuple(header))
+
+
+def _parquet(path: Path, content: bytes) -> TextTable:
+    try:
+        table = pyarrow.parquet.ParquetFile(io.BytesIO(content)).read()
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidGraphs(f"{path.name}: {error}", "a Parquet file", "check the file") from error
+    rows = zip(*([_text(value) for value in column.to_pylist()] for column in table.columns), strict=True)
+    return text_table(table.column_names, list(rows))
+
+
+def _text(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

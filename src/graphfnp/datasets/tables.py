@@ -1,0 +1,129 @@
+"""The user's own table of molecules as a Dataset: no row is lost, and each bad one has its reason."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from graphfnp.datasets.atoms import molecule_schema
+from graphfnp.datasets.columns import label_column, molecule_share, read_labels, smiles_column
+from graphfnp.datasets.dataset import Dataset, Split
+from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
+from graphfnp.datasets.molecule_arrays import featurise
+from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_split
+from graphfnp.datasets.sdf import read_sdf
+from graphfnp.datasets.smiles import graphs_from_smiles, packed
+from graphfnp.datasets.split import PART_NAMES, column_split, random_split
+from graphfnp.datasets.table_files import TextTable, read_text_table
+from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
+from graphfnp.graphs import UNLABELLED, PackedGraphs
+
+SPLITS = ("random", "scaffold", "balanced_scaffold")
+
+
+def read_table(
+    path: Path | str,
+    smiles: str | None = None,
+    label: str | None = None,
+    split: str | None = None,
+    encoding: str | None = None,
+    *,
+    class_names: Sequence[str] | None = None,
+    allow_unlabelled: bool = False,
+    duplicates_together: bool = False,
+    seed: int = 0,
+    processes: int = 1,
+    cache: Path | str | None = None,
+) -> Dataset:
+    """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the file.
+
+    ``split`` is random, scaffold, balanced_scaffold or the name of a column; by default a column called split, or else
+    random. ``allow_unlabelled`` accepts a table without a label column.
+    """
+    path = Path(path)
+    is_sdf = Path(path.name.lower().removesuffix(".gz")).suffix in (".sdf", ".sd")
+    table = (read_sdf if is_sdf else read_text_table)(path, encoding)
+    molecules = smiles_column(table, smiles)
+    if smiles is None and table.smiles is None and len(molecules) > 1 and molecule_share([molecules]) == 1:
+        table = _with_header_as_row(table)
+        molecules = smiles_column(table)
+    if not len(table):
+        raise InvalidGraphs(f"{path.name} without data rows", "at least one row under the header", "check the file")
+    parts = _split_column(table, split)
+    labels = label_column(table, label, taken={molecules, parts or ""})
+    if labels is None and not allow_unlabelled:
+        raise InvalidConfig(
+            f"a table with the columns {listed(table.names, 20)}", "one with labels", "name the column: label=..."
+        )
+    y, names = read_labels(table[labels] if labels else [""] * len(table), labels or "", class_names)
+    graphs, rows, problems = graphs_from_smiles(table[molecules], y, molecule_schema(names), processes, cache)
+    problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
+    if graphs is None:
+        graphs = packed(featurise(()), y[rows], molecule_schema(names), ())
+    facts = {
+        "origin": path.name,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "SMILES column": molecules,
+        "label column": labels or "none",
+        **({"notes": "; ".join(table.notes)} if table.notes else {}),
+    }
+    if parts:
+        chosen = column_split([table[parts][row] for row in rows.tolist()], graphs.y, seed)
+        chosen = duplicate_notes(graphs, replace(chosen, how=f"column {parts!r}"))
+    else:
+        chosen = split_molecules(graphs, split or "random", seed, duplicates_together)
+    return Dataset(path.name, graphs, chosen, problems, rows, facts)
+
+
+def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_together: bool = False) -> Split:
+    """A split by name, with a note of molecules in more than one part."""
+    if split == "random":
+        groups = duplicate_groups(graphs) if duplicates_together else None
+        return duplicate_notes(graphs, random_split(graphs.y, seed=seed, groups=groups))
+    if split == "scaffold":
+        return scaffold_split(graphs.text or (), y=graphs.y)
+    if split == "balanced_scaffold":
+        return balanced_scaffold_split(graphs.text or (), seed, y=graphs.y)
+    raise InvalidConfig(f"split {split!r}", f"one of {', '.join(SPLITS)}, or the name of a column", "check the name")
+
+
+def summary(dataset: Dataset, limit: int = 10) -> str:
+    """How many rows became graphs, of which class, and which rows did not and why; rows are counted from 1."""
+    graphs, problems = dataset.graphs, dataset.problems
+    counts = zip(graphs.schema.class_names, graphs.class_counts.tolist(), strict=True)
+    unlabelled = int((graphs.y == UNLABELLED).sum())
+    lines = [
+        f"{dataset.name}: {len(graphs)} graphs from {len(graphs) + len(problems)} rows",
+        "classes: " + (", ".join(f"{name} {count}" for name, count in counts) or "none"),
+    ]
+    if unlabelled:
+        lines.append(f"{unlabelled} graphs have no label and are in no part of the split")
+    if "notes" in dataset.facts:
+        lines.append(f"note: {dataset.facts['notes']}")
+    lines += [f"note: {note}" for note in dataset.split.notes]
+    if problems:
+        lines.append(f"{len(problems)} rows are no molecule:")
+        lines += [f"  row {problem.row + 1}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
+        if len(problems) > limit:
+            lines.append(
+                f"  and {len(problems) - limit} more: rows {listed([p.row + 1 for p in problems[limit:]], 20)}"
+            )
+    return "\n".join(lines)
+
+
+def _split_column(table: TextTable, split: str | None) -> str | None:
+    """The column named by the user, or one called split that speaks of train and test."""
+    if split is not None:
+        return split if split in table.names and split not in SPLITS else None
+    known = {"", *(alias for aliases in PART_NAMES.values() for alias in aliases)}
+    for name in table.names:
+        if name.lower() == "split" and {value.lower() for value in table[name]} <= known:
+            return name
+    return None
+
+
+def _with_header_as_row(table: TextTable) -> TextTable:
+    """A file without a header: what was taken for one is the first row."""
+    columns = tuple([name, *column] for name, column in zip(table.header, table.columns, strict=True))
+    names = tuple(f"column {place}" for place in range(1, len(columns) + 1))
+    return TextTable(names, columns, (*table.notes, "no header: the columns are called 'column 1', 'column 2', ..."))
