@@ -1,0 +1,161 @@
+"""Draw a graph or a decoded structure: molecules as chemists do, sentences as words with arcs, others as a layout."""
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+
+import networkx as nx
+import numpy as np
+
+from graphfnp.datasets.smiles import read_molecule
+from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.rationales import Structure
+from graphfnp.report.layout import place_nodes
+from graphfnp.report.molecule import MoleculePicture
+from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER, SOFT, hue
+from graphfnp.report.sketch import Dot, Picture, Sketch, Stroke, Word
+
+WIDTH, HEIGHT = 240, 180
+MOST_NODES = 400  # of a larger graph only a part is drawn
+DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
+
+Pairs = Collection[tuple[int, int]]
+
+
+def draw_graph(graphs: PackedGraphs, index: int) -> str:
+    """Graph ``index`` as SVG, the edges of ``edge_truth`` marked."""
+    return picture_graph(graphs, index).svg()
+
+
+def draw_structure(
+    structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
+) -> str:
+    """A structure as SVG, with some of its nodes and edges (pairs of node numbers) marked."""
+    return picture_structure(structure, schema, highlight_nodes, highlight_edges).svg()
+
+
+def picture_graph(graphs: PackedGraphs, index: int) -> Picture:
+    """The same, in every format."""
+    graphs = graphs.select([index])
+    structure = structures_from_graphs(graphs)[0]
+    marked = (
+        graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
+    )
+    truth = {(a, b) for a, b in marked.T.tolist()}
+    text = None if graphs.text is None else graphs.text[0]
+    if text is not None and graphs.schema.features == "molecule":
+        molecule = read_molecule(text)
+        if not isinstance(molecule, str):
+            known = molecule.GetNumAtoms() == structure.num_nodes
+            return MoleculePicture(molecule, WIDTH, HEIGHT, edges=truth if known else ())
+    if text is not None and graphs.schema.kind == "text" and len(text.split()) == structure.num_nodes:
+        return _sketch_words(text.split(), structure, (), truth)
+    return picture_structure(structure, graphs.schema, (), truth)
+
+
+def picture_structure(
+    structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
+) -> Picture:
+    """The same, in every format."""
+    molecule = structure_to_mol(structure, schema) if schema.kind == "molecule" else None
+    if molecule is not None and molecule.GetNumAtoms() == structure.num_nodes:
+        return MoleculePicture(molecule, WIDTH, HEIGHT, highlight_nodes, highlight_edges)
+    return _sketch_layout(structure, schema, highlight_nodes, highlight_edges)
+
+
+def node_colour(schema: Schema, number: int) -> str:
+    """Chemists' colours for elements, hues otherwise."""
+    name = schema.node_types[number] if number < len(schema.node_types) else ""
+    return ELEMENTS.get(name, hue(number)) if schema.kind == "molecule" else hue(number)
+
+
+def edge_style(schema: Schema, number: int) -> tuple[str, str]:
+    """Colour and dash pattern of an edge type; the first is plain."""
+    if schema.kind == "molecule" or number == 0:
+        return SOFT, ""
+    return hue(number), DASHES[number % len(DASHES)]
+
+
+def _sketch_layout(structure: Structure, schema: Schema, nodes: Collection[int], edges: Pairs) -> Sketch:
+    kept = _shown_nodes(structure)
+    place = {node: position for position, node in enumerate(kept)}
+    shown = [
+        (place[a], place[b], kind, _both_ways(a, b, edges))
+        for a, b, kind in structure.edges
+        if a in place and b in place
+    ]
+    ends = np.array([edge[:2] for edge in shown], dtype=int).reshape(-1, 2)
+    at = place_nodes(len(kept), ends, WIDTH, HEIGHT)
+    length = float(np.median(np.linalg.norm(at[ends[:, 0]] - at[ends[:, 1]], axis=1))) if len(shown) else 40.0
+    radius = max(1.1, min(8.0, 0.2 * length, 0.22 * (WIDTH * HEIGHT / len(kept)) ** 0.5))
+    width = min(2.4, max(0.5, radius / 3.5))
+    strokes: list[Stroke] = []
+    for a, b, kind, marked in shown:
+        colour, dash = edge_style(schema, kind)
+        line = (tuple(at[a].tolist()), tuple(at[b].tolist()))
+        if marked:
+            strokes.insert(0, Stroke(line, ALERT, width + 0.9 * radius, opacity=0.55))
+        strokes.append(Stroke(line, INK if marked else colour, width, dash, 1.0 if len(kept) <= 150 else 0.55))
+    touched = {node for pair in edges for node in pair} | set(nodes)
+    dots = [
+        Dot(
+            tuple(at[i].tolist()),
+            radius * (1.2 if node in nodes else 1.0),
+            _dot_colour(structure, schema, node, touched),
+        )
+        for i, node in enumerate(kept)
+    ]
+    named = len(schema.node_types) > 1 and len(kept) <= 30
+    words = [
+        Word(tuple(at[i].tolist()), name, PAPER, size=1.3 * radius, bold=True)
+        for i, node in enumerate(kept)
+        if named and len(name := schema.node_types[structure.node_type[node]]) <= 2
+    ]
+    if len(kept) < structure.num_nodes:
+        words.append(Word((WIDTH / 2, HEIGHT - 6), f"{len(kept)} of {structure.num_nodes} nodes", SOFT, size=9))
+    return Sketch(WIDTH, HEIGHT, strokes, dots, words)
+
+
+def _dot_colour(structure: Structure, schema: Schema, node: int, touched: Collection[int]) -> str:
+    """By type; where there is one type only, colour is free to say what is pointed at."""
+    if len(schema.node_types) == 1:
+        return ALERT if node in touched else SOFT
+    return node_colour(schema, structure.node_type[node])
+
+
+def _sketch_words(words: Sequence[str], structure: Structure, nodes: Collection[int], edges: Pairs) -> Sketch:
+    """Words one below the other, as one reads them; arcs of the dependency tree to their left."""
+    step, longest = 17.0, max((abs(a - b) for a, b, _ in structure.edges), default=1)
+    reach = min(95.0, 14.0 * longest)
+    height = max(HEIGHT, step * len(words) + 14)
+    top = (height - step * (len(words) - 1)) / 2
+    strokes = []
+    for a, b, _ in structure.edges:
+        angle = np.linspace(0, np.pi, 17)
+        depth = reach * (abs(a - b) / longest) ** 0.6
+        x, y = reach + 8 - depth * np.sin(angle), top + step * ((a + b) / 2 - (b - a) / 2 * np.cos(angle))
+        marked = _both_ways(a, b, edges)
+        points = list(zip(x.tolist(), y.tolist(), strict=True))
+        strokes.append(Stroke(points, ALERT if marked else SOFT, 2.4 if marked else 1.2))
+    dots = [Dot((reach + 8, top + step * i), 2.6, hue(0)) for i in range(len(words))]
+    named = {node for pair in edges for node in pair} | set(nodes)
+    written = [
+        Word((reach + 16, top + step * i), word, INK, size=12, anchor="start", bold=i in named)
+        for i, word in enumerate(words)
+    ]
+    return Sketch(max(WIDTH, reach + 24 + 7 * max(map(len, words))), height, strokes, dots, written)
+
+
+def _shown_nodes(structure: Structure) -> list[int]:
+    """All nodes in order; of a graph too large to draw, those around the node with most neighbours."""
+    if structure.num_nodes <= MOST_NODES:
+        return list(range(structure.num_nodes))
+    graph = nx.Graph([edge[:2] for edge in structure.edges])
+    if not graph:
+        return list(range(MOST_NODES))
+    hub = max(graph, key=lambda node: graph.degree[node])
+    return [hub, *(node for _, node in islice(nx.bfs_edges(graph, hub), MOST_NODES - 1))]
+
+
+def _both_ways(a: int, b: int, edges: Pairs) -> bool:
+    return (a, b) in edges or (b, a) in edges

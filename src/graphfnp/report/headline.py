@@ -1,0 +1,141 @@
+"""The report's first screen: each number with one plain sentence that says what it means."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphfnp.predictions import Predictions
+from graphfnp.report.wilson import wilson
+
+ENOUGH = 10  # graphs needed before "when it says 90 %" is worth a sentence
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A number on a line: its interval, and the mark it should be compared with; all as shares of the line."""
+
+    value: float
+    interval: tuple[float, float] | None
+    mark: float | None
+    mark_name: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One headline number."""
+
+    name: str
+    value: str
+    sentence: str
+    detail: str = ""
+    strip: Strip | None = None
+
+
+def percent(share: float, decimals: int = 1) -> str:
+    return f"{100 * share:.{decimals}f}\N{NO-BREAK SPACE}%"
+
+
+def number_of(metrics: Mapping[str, object], *path: str) -> float | None:
+    """metrics[path[0]][path[1]]... if it is a number."""
+    found: object = metrics
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return float(found) if isinstance(found, int | float) and found == found else None
+
+
+def promise(predictions: Predictions) -> str:
+    """What a stated probability is worth, in one sentence."""
+    known = predictions.labelled()
+    if len(known) == 0:
+        return "The classes of these graphs are not known, so nothing here says how often the model is right."
+    right, confidence = (known.label == known.y).double(), known.confidence
+    near = (confidence >= 0.85) & (confidence <= 0.95)
+    if int(near.sum()) >= ENOUGH:
+        often, said = percent(float(right[near].mean()), 0), f"{int(near.sum())} graphs given 85 to {percent(0.95, 0)}"
+        return f"When the model says {percent(0.9, 0)}, it is right about {often} of the time ({said})."
+    claimed, true = float(confidence.mean()), float(right.mean())
+    return f"On average the model says {percent(claimed, 0)}, and it is right {percent(true, 0)} of the time."
+
+
+def headline(metrics: Mapping[str, object], num_classes: int) -> list[Card]:
+    """A card for every number that is there."""
+    made = [
+        _accuracy(metrics, num_classes),
+        _calibration(metrics),
+        _simple(
+            metrics, "auroc", "AUROC", "Take one graph of each class: this is how often the right one gets the higher"
+            " probability. 0.5 is guessing, 1 is perfect.", _area_detail(metrics),
+        ),
+        _simple(
+            metrics, "nll", "NLL", "The surprise at the true class, in nats: sure and wrong costs most. Lower is"
+            " better; it rewards being right and being honest together.",
+        ),
+        _simple(
+            metrics, "brier", "Brier score", "The squared distance between the stated probabilities and what was true."
+            " 0 is perfect.",
+        ),
+        _rationale_f1(metrics),
+    ]  # fmt: skip
+    return [card for card in made if card is not None]
+
+
+def _accuracy(metrics: Mapping[str, object], num_classes: int) -> Card | None:
+    value, count = number_of(metrics, "accuracy"), number_of(metrics, "num_graphs")
+    if value is None:
+        return None
+    if not count:
+        return Card("Accuracy", percent(value), "The share of graphs whose class was predicted rightly.")
+    low, high = wilson(value * count, count)
+    guess = f"Guessing among {num_classes} classes gives {percent(1 / num_classes, 0)}."
+    sentence = f"The share of {count:.0f} graphs whose class was predicted rightly. {guess}"
+    return Card("Accuracy", percent(value), sentence, f"95 % interval {100 * low:.1f} to {100 * high:.1f}")
+
+
+def _calibration(metrics: Mapping[str, object]) -> Card | None:
+    value, floor = number_of(metrics, "ece"), number_of(metrics, "ece_floor")
+    if value is None:
+        return None
+    given = metrics.get("ece_interval")
+    interval = (float(given[0]), float(given[1])) if isinstance(given, Sequence) and len(given) == 2 else None
+    sentence = f"Stated probabilities are off by {100 * value:.1f} points on average."
+    if floor is not None:
+        more = f"{100 * (value - floor):.1f} points are more than that" if value > floor else "no gap shows beyond that"
+        sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
+    detail = [] if interval is None else [f"95 % interval {100 * interval[0]:.1f} to {100 * interval[1]:.1f}"]
+    adaptive = number_of(metrics, "ece_adaptive")
+    detail += [] if adaptive is None else [f"equal-mass bins {100 * adaptive:.1f}"]
+    full = max(0.05, 1.15 * max(value, floor or 0, interval[1] if interval else 0))
+    strip = Strip(
+        value / full,
+        interval and (interval[0] / full, interval[1] / full),
+        None if floor is None else floor / full,
+        "floor",
+    )
+    return Card("Calibration error (ECE)", percent(value), sentence, " · ".join(detail), strip)
+
+
+def _rationale_f1(metrics: Mapping[str, object]) -> Card | None:
+    value, constant = number_of(metrics, "rationale_f1", "1"), number_of(metrics, "rationale_f1_constant")
+    if value is None:
+        return None
+    against = "" if constant is None else f" Always giving the same answer would score {percent(constant)}."
+    parts = [
+        f"{name} {percent(found)}"
+        for name, path in (
+            ("3 nearest", ("rationale_f1", "3")),
+            ("macro", ("rationale_f1_macro", "1")),
+            ("macro, 3 nearest", ("rationale_f1_macro", "3")),
+        )
+        if (found := number_of(metrics, *path)) is not None
+    ]
+    sentence = f"How well the nearest rationale alone would tell the class.{against}"
+    return Card("Rationale F1", percent(value), sentence, " · ".join(parts))
+
+
+def _simple(metrics: Mapping[str, object], key: str, name: str, sentence: str, detail: str = "") -> Card | None:
+    value = number_of(metrics, key)
+    return None if value is None else Card(name, f"{value:.3f}", sentence, detail)
+
+
+def _area_detail(metrics: Mapping[str, object]) -> str:
+    value = number_of(metrics, "auprc")
+    return "" if value is None else f"precision-recall area {value:.3f}"

@@ -1,0 +1,48 @@
+"""Where to put the nodes of a graph on paper."""
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import shortest_path
+
+EXACT = 120  # up to here every pairwise distance counts; above, springs
+LONGEST_EDGE = 58  # so that a graph of three nodes does not fill the box
+
+
+def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, margin: float = 14) -> np.ndarray:
+    """[nodes, 2] within the box, the long side of the graph along the box's; the same graph is always placed alike."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(num_nodes))
+    graph.add_edges_from(edges.tolist())
+    if num_nodes <= EXACT:
+        start = nx.circular_layout(graph)
+        placed = nx.kamada_kawai_layout(graph, dist=_distances(num_nodes, edges), pos=start)
+    else:
+        placed = nx.spring_layout(graph, seed=0, method="force", iterations=40, k=1.6 / np.sqrt(num_nodes))
+    points = np.array([placed[node] for node in range(num_nodes)])
+    return _fit(points, edges, width, height, margin)
+
+
+def _distances(num_nodes: int, edges: np.ndarray) -> dict[int, dict[int, float]]:
+    """Hops between nodes; a little more than the longest path between parts that are not connected."""
+    hops = shortest_path(
+        csr_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(num_nodes, num_nodes)),
+        directed=False,
+        unweighted=True,
+    )
+    longest = hops[np.isfinite(hops)].max()
+    hops[~np.isfinite(hops)] = max(longest, 1) + 1
+    return {node: dict(enumerate(row)) for node, row in enumerate(hops.tolist())}
+
+
+def _fit(points: np.ndarray, edges: np.ndarray, width: float, height: float, margin: float) -> np.ndarray:
+    centred = points - points.mean(0)
+    turned = centred @ np.linalg.svd(centred)[2].T
+    turned = turned * np.where((turned**3).sum(0) < 0, -1, 1)  # mirror images of one graph are drawn alike
+    low, high = turned.min(0), turned.max(0)
+    room = np.array([width, height]) - 2 * margin
+    scale = (room / np.maximum(high - low, 1e-6)).min()
+    if len(edges):
+        lengths = np.linalg.norm(turned[edges[:, 0]] - turned[edges[:, 1]], axis=1)
+        scale = min(scale, LONGEST_EDGE / max(np.median(lengths), 1e-6))
+    return (turned - (low + high) / 2) * scale + np.array([width, height]) / 2

@@ -1,0 +1,140 @@
+"""Figures of the space in which the model compares graphs with rationales."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+from torch import Tensor
+
+from graphfnp.predictions import Predictions
+from graphfnp.rationales import Rationales
+from graphfnp.report.figure_style import in_style
+from graphfnp.report.palette import FAINT, INK, PAPER, SOFT, hue
+
+WRITTEN = 24  # columns up to which the matrix shows its numbers
+SHARP = 1500  # points up to which a scatter stays vector graphics
+
+
+@in_style
+def embedding_map(
+    embedding: Tensor,
+    predictions: Predictions,
+    class_names: Sequence[str],
+    rationales: Rationales | None = None,
+    method: Literal["pca", "tsne"] = "pca",
+) -> Figure:
+    """Graphs and rationales in one plane: colour is the class, a cross is a wrong prediction, a star a rationale."""
+    stars = rationales is not None and rationales.embedding.shape[1] == embedding.shape[1]
+    anchors = rationales.embedding if rationales is not None and stars else embedding[:0]
+    points, names = project(torch.cat([embedding, anchors]).double().numpy(), method)
+    graphs, centres = points[: len(embedding)], points[len(embedding) :]
+    y, label = predictions.y.numpy(), predictions.label.numpy()
+    figure = Figure(figsize=(5.6, 4.8))
+    axes = figure.subplots()
+    wrong = (y != label) & (y >= 0)
+    for chosen, marker, size, alpha, edge in ((~wrong, "o", 18, 0.75, PAPER), (wrong, "X", 42, 1.0, INK)):
+        axes.scatter(
+            graphs[chosen, 0], graphs[chosen, 1], s=size, c=[hue(k) if k >= 0 else SOFT for k in y[chosen]],
+            marker=marker, alpha=alpha, edgecolors=edge, linewidths=0.5, rasterized=len(y) > SHARP, zorder=2,
+        )  # fmt: skip
+    if rationales is not None and stars:
+        colours = [hue(k) for k in rationales.label.tolist()]
+        axes.scatter(
+            centres[:, 0], centres[:, 1], s=190, c=colours, marker="*", edgecolors=INK, linewidths=0.9, zorder=4
+        )
+        for number, (x, y_at) in enumerate(centres, start=1):
+            axes.annotate(
+                f"R{number}", (x, y_at), (6, 5), textcoords="offset points", fontsize=8, weight="bold", zorder=5
+            )
+    axes.set(xlabel=names[0], ylabel=names[1], title="Where graphs and rationales lie")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.margins(0.08)
+    handles = [Line2D([], [], marker="o", linestyle="", color=hue(k), label=name) for k, name in enumerate(class_names)]
+    if (y < 0).any():
+        handles.append(Line2D([], [], marker="o", linestyle="", color=SOFT, label="class unknown"))
+    if wrong.any():
+        handles.append(
+            Line2D([], [], marker="X", linestyle="", color=SOFT, markeredgecolor=INK, label="predicted wrongly")
+        )
+    if stars:
+        handles.append(
+            Line2D([], [], marker="*", linestyle="", color=SOFT, markeredgecolor=INK, markersize=12, label="rationale")
+        )
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+    return figure
+
+
+@in_style
+def correlation_matrix(
+    correlation: Tensor,
+    rationales: Rationales,
+    predictions: Predictions,
+    class_names: Sequence[str],
+    chosen: Sequence[int],
+) -> Figure:
+    """How often each chosen graph was linked to each rationale, over the draws; the colour is the rationale's class."""
+    order = rationales.label.argsort(stable=True)
+    value = correlation[list(chosen)][:, order].double().numpy()
+    label = rationales.label[order]
+    rows, columns = value.shape
+    figure = Figure(figsize=(max(4.2, 2.6 + (0.42 if columns <= WRITTEN else 0.16) * columns), 1.5 + 0.33 * rows))
+    axes = figure.subplots()
+    shades = np.array(
+        [
+            [(*to_rgb(hue(int(k))), float(np.clip(v, 0, 1)) ** 0.8) for k, v in zip(label, row, strict=True)]
+            for row in value
+        ]
+    )
+    corners = [[(j, i), (j + 1, i), (j + 1, i + 1), (j, i + 1)] for i, j in np.ndindex(rows, columns)]
+    axes.add_collection(PolyCollection(corners, facecolors=shades.reshape(-1, 4), edgecolors=FAINT, linewidths=0.8))
+    if columns <= WRITTEN:
+        for (i, j), one in np.ndenumerate(value):
+            number = f"{one:.2f}".removeprefix("0")
+            axes.text(j + 0.5, i + 0.52, number, ha="center", va="center", fontsize=7.5, in_layout=False)
+    _class_brackets(axes, label, class_names, rows)
+    axes.set(xlim=(0, columns), ylim=(rows, -0.75), title="Which rationales each graph leans on")
+    axes.set_xticks(np.arange(columns) + 0.5, [f"R{int(k) + 1}" for k in order])
+    axes.set_yticks(np.arange(rows) + 0.5, [_row_name(predictions, class_names, graph) for graph in chosen])
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def project(points: np.ndarray, method: Literal["pca", "tsne"] = "pca") -> tuple[np.ndarray, tuple[str, str]]:
+    """[points, 2] and the names of the axes; dimensions that are missing are zero."""
+    if method == "tsne" and len(points) > 3:
+        perplexity = min(30.0, (len(points) - 1) / 3)
+        return TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(points), ("t-SNE 1", "t-SNE 2")
+    found = PCA(min(2, *points.shape), random_state=0)
+    flat = found.fit_transform(points) if len(points) > 1 else np.zeros((len(points), 1))
+    share = np.nan_to_num(found.explained_variance_ratio_) if len(points) > 1 else np.zeros(1)
+    flat, share = np.pad(flat, ((0, 0), (0, 2 - flat.shape[1]))), np.pad(share, (0, 2 - len(share)))
+    return flat, (
+        f"principal component 1 ({100 * share[0]:.0f} % of variance)",
+        f"principal component 2 ({100 * share[1]:.0f} %)",
+    )
+
+
+def _class_brackets(axes: Axes, label: Tensor, class_names: Sequence[str], rows: int) -> None:
+    """A bar and the class's name above its group of columns."""
+    for k in label.unique().tolist():
+        columns = torch.where(label == k)[0]
+        left, right = int(columns[0]), int(columns[-1]) + 1
+        axes.plot([left + 0.08, right - 0.08], [-0.14, -0.14], color=hue(k), linewidth=3, solid_capstyle="butt")
+        axes.text((left + right) / 2, -0.28, class_names[k], ha="center", va="bottom", fontsize=9, weight="bold")
+
+
+def _row_name(predictions: Predictions, class_names: Sequence[str], graph: int) -> str:
+    said, true = int(predictions.label[graph]), int(predictions.y[graph])
+    verdict = "" if true in (-1, said) else f" (is {class_names[true]})"
+    return f"#{graph}  {class_names[said]} {100 * float(predictions.confidence[graph]):.0f} %{verdict}"

@@ -1,0 +1,71 @@
+"""Molecules drawn by RDKit, in the report's colours."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.colors import to_rgb
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdDepictor
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER
+
+NODE = "graphfnp_node"  # the atom's node number: hydrogens are left out of the drawing, so positions shift
+
+
+@dataclass(frozen=True)
+class MoleculePicture:
+    """A molecule with some of its nodes and edges (as pairs of node numbers) marked."""
+
+    molecule: Chem.Mol
+    width: int
+    height: int
+    nodes: Collection[int] = field(default_factory=frozenset)
+    edges: Collection[tuple[int, int]] = field(default_factory=frozenset)
+
+    def svg(self) -> str:
+        drawer = rdMolDraw2D.MolDraw2DSVG(self.width, self.height)
+        self._draw(drawer)
+        return drawer.GetDrawingText()
+
+    def png(self) -> bytes:
+        drawer = rdMolDraw2D.MolDraw2DCairo(self.width * 3, self.height * 3)
+        self._draw(drawer)
+        return drawer.GetDrawingText()
+
+    def _draw(self, drawer: rdMolDraw2D.MolDraw2D) -> None:
+        shown = Chem.Mol(self.molecule)
+        for atom in shown.GetAtoms():
+            atom.SetIntProp(NODE, atom.GetIdx())
+        with rdBase.BlockLogs():
+            shown = Chem.RemoveHs(shown)
+        rdDepictor.Compute2DCoords(shown)
+        rdDepictor.StraightenDepiction(shown)
+        options: Any = drawer.drawOptions()  # its type stubs take every option for a method
+        options.padding = 0.08
+        options.scaleBondWidth = True
+        options.bondLineWidth = 1.6
+        options.fixedBondLength = 24 * drawer.Width() / self.width
+        options.setBackgroundColour(to_rgb(PAPER))
+        options.setAtomPalette({-1: to_rgb(INK), 6: to_rgb(INK), **_element_colours()})
+        options.setHighlightColour((*to_rgb(ALERT), 0.45))
+        options.highlightBondWidthMultiplier = 10
+        node = [atom.GetIntProp(NODE) for atom in shown.GetAtoms()]
+        pairs = {frozenset(pair) for pair in self.edges}
+        bonds = [
+            bond.GetIdx()
+            for bond in shown.GetBonds()
+            if frozenset((node[bond.GetBeginAtomIdx()], node[bond.GetEndAtomIdx()])) in pairs
+        ]
+        # A marked bond to a hydrogen that is not drawn marks the atom it hangs on.
+        drawn = set(node)
+        marked = {*self.nodes, *(number for pair in pairs if not pair <= drawn for number in pair)}
+        atoms = [position for position, number in enumerate(node) if number in marked]
+        rdMolDraw2D.PrepareAndDrawMolecule(drawer, shown, highlightAtoms=atoms, highlightBonds=bonds, kekulize=True)
+        drawer.FinishDrawing()
+
+
+def _element_colours() -> dict[int, tuple[float, float, float]]:
+    table = Chem.GetPeriodicTable()
+    return {table.GetAtomicNumber(symbol): to_rgb(colour) for symbol, colour in ELEMENTS.items() if symbol not in "CH"}
