@@ -1,0 +1,225 @@
+"""The user's own tables: columns found, labels of any kind, no row lost."""
+
+import gzip
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import torch
+from rdkit import Chem
+
+from graphfnp.datasets.dataset import PARTS
+from graphfnp.datasets.tables import read_table, summary
+from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
+
+PLAIN = "smiles,label\nCCO,0\nc1ccccc1,1\nC(,1\nCC,0\n"
+
+
+def table(tmp_path, content, name="my.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_table(path, **options)
+
+
+def rows_of(dataset) -> list[int]:
+    return sorted([*dataset.rows.tolist(), *(problem.row for problem in dataset.problems)])
+
+
+def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
+    dataset = table(tmp_path, PLAIN)
+    assert dataset.graphs.text == ("CCO", "c1ccccc1", "CC")
+    assert dataset.rows.tolist() == [0, 1, 3]
+    assert dataset.graphs.y.tolist() == [0, 1, 0]
+    assert [(problem.row, problem.given) for problem in dataset.problems] == [(2, "C(")]
+    told = summary(dataset)
+    assert "3 graphs from 4 rows" in told
+    assert "row 3: 'C(': SMILES Parse Error" in told
+    assert "classes: 0 2, 1 1" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", PLAIN),
+        ("a.csv", PLAIN.replace("\n", "\r\n")),
+        ("a.csv", PLAIN.replace("\n", "\r")),
+        ("a.csv", "\ufeff" + PLAIN),
+        ("a.csv", PLAIN.encode("utf-16")),
+        ("a.csv", PLAIN.replace(",", ";")),
+        ("a.csv", PLAIN + "\n\n"),
+        ("a.csv", PLAIN.replace("CCO,0", '"CCO","0"')),
+        ("a.tsv", PLAIN.replace(",", "\t")),
+        ("a.csv.gz", gzip.compress(PLAIN.encode())),
+        ("A.CSV", PLAIN),
+    ],
+)
+def test_every_way_to_write_a_table_reads_the_same(tmp_path, name, content):
+    dataset = table(tmp_path, content, name)
+    assert dataset.graphs.text == ("CCO", "c1ccccc1", "CC")
+    assert dataset.graphs.y.tolist() == [0, 1, 0]
+    assert rows_of(dataset) == [0, 1, 2, 3]
+
+
+def test_parquet_and_smi_files(tmp_path):
+    frame = {"Canonical_SMILES": ["CCO", None, "CC"], "active": [True, False, None], "dose": [1.5, None, 2.5]}
+    pa.parquet.write_table(pa.table(frame), tmp_path / "my.parquet")
+    dataset = read_table(tmp_path / "my.parquet")
+    assert dataset.graphs.schema.class_names == ("False", "True")
+    assert dataset.graphs.y.tolist() == [1, -1]
+    assert rows_of(dataset) == [0, 1, 2]
+    lines = table(tmp_path, "CCO ethanol\nC1CC broken ring\n\nCC\n", "my.smi", allow_unlabelled=True)
+    assert lines.graphs.text == ("CCO", "CC")
+    assert len(lines.problems) == 1
+
+
+def test_columns_are_found_by_name_then_by_content_or_given(tmp_path):
+    assert table(tmp_path, "id,mol,p_np\n1,CCO,1\n2,CC,0\n").facts["SMILES column"] == "mol"
+    by_content = table(tmp_path, "id,what,y\nC1,CCO,1\nC2,CCN,0\n")
+    assert by_content.facts["SMILES column"] == "what"
+    assert by_content.graphs.text == ("CCO", "CCN")
+    names = table(tmp_path, "compound,formula,y\nethanol,CCO,1\nethane,CC,0\n")
+    assert names.facts["SMILES column"] == "formula"  # "compound" holds names
+    given = table(tmp_path, "a,b,c\nCCO,CC,x\nCC,CCO,y\n", smiles="b", label="c")
+    assert given.graphs.text == ("CC", "CCO")
+
+
+def test_a_file_without_header_loses_no_row(tmp_path):
+    dataset = table(tmp_path, "CCO,1\nCC,0\n", label="column 2")
+    assert dataset.graphs.text == ("CCO", "CC")
+    assert dataset.graphs.y.tolist() == [1, 0]
+    assert "no header" in summary(dataset)
+
+
+def test_missing_columns_are_named(tmp_path):
+    with pytest.raises(InvalidConfig, match="columns smiles, weight"):
+        table(tmp_path, "smiles,weight\nCCO,1\n")
+    with pytest.raises(InvalidConfig, match="columns a, b"):
+        table(tmp_path, "a,b\nhello,1\nworld,0\n")
+    with pytest.raises(InvalidConfig, match="one of smiles, label"):
+        table(tmp_path, PLAIN, label="lable")
+    assert len(table(tmp_path, "smiles,weight\nCCO,1\n", allow_unlabelled=True).graphs) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "y"),
+    [
+        (["toxic", "safe", "toxic"], ("safe", "toxic"), [1, 0, 1]),
+        (["10", "9", "2"], ("2", "9", "10"), [2, 1, 0]),
+        (["1.0", "0.0", "1.0"], ("0", "1"), [1, 0, 1]),
+        (["-1", "1", ""], ("-1", "1"), [0, 1, -1]),
+        (["a", "NA", "nan"], ("a",), [0, -1, -1]),
+    ],
+)
+def test_labels_of_any_kind(tmp_path, labels, names, y):
+    lines = "".join(f"{smiles},{label}\n" for smiles, label in zip(("C", "CC", "CCC"), labels, strict=True))
+    dataset = table(tmp_path, f"smiles,label\n{lines}")
+    assert dataset.graphs.schema.class_names == names
+    assert dataset.graphs.y.tolist() == y
+
+
+def test_continuous_labels_are_refused_with_a_way_out(tmp_path):
+    with pytest.raises(InvalidConfig, match="continuous"):
+        table(tmp_path, "smiles,y\nC,0.5\nCC,1.7\nCCC,2\n")
+    many = "".join(f"{'C' * (k + 1)},{k}\n" for k in range(120))
+    with pytest.raises(InvalidConfig, match="120 different values"):
+        table(tmp_path, "smiles,y\n" + many)
+
+
+def test_missing_labels_are_kept_but_in_no_part(tmp_path):
+    lines = "".join(f"{'C' * (k + 1)},{'' if k % 4 == 0 else k % 2}\n" for k in range(40))
+    dataset = table(tmp_path, "smiles,label\n" + lines)
+    assert len(dataset.graphs) == 40
+    parts = torch.cat([getattr(dataset.split, part) for part in PARTS])
+    assert len(parts) == 30
+    assert (dataset.graphs.y[parts] >= 0).all()
+    assert "10 graphs have no label" in summary(dataset)
+
+
+def test_classes_of_a_model_are_used_when_given(tmp_path):
+    dataset = table(tmp_path, "smiles,label\nC,b\nCC,b\n", class_names=("a", "b"))
+    assert dataset.graphs.y.tolist() == [1, 1]
+    assert dataset.graphs.schema.class_names == ("a", "b")
+
+
+def test_wrong_encoding_is_read_with_a_note(tmp_path):
+    dataset = table(tmp_path, "name,smiles,label\nacé,CCO,1\nb,CC,0\n".encode("cp1252"))
+    assert dataset.graphs.text == ("CCO", "CC")
+    assert "cp1252" in dataset.facts["notes"]
+    told = table(tmp_path, "name,smiles,label\nacé,CCO,1\n".encode("cp1252"), encoding="latin-1")
+    assert "notes" not in told.facts
+
+
+def test_duplicated_headers_short_rows_long_rows_and_empty_fields(tmp_path):
+    dataset = table(tmp_path, "smiles,label,label,\nCCO,0,x,\nCC\n,1,,\nCCC,1,y,z,too,many\n")
+    assert dataset.graphs.text == ("CCO", "CC", "CCC")
+    assert dataset.graphs.y.tolist() == [0, -1, 1]
+    assert [problem.reason for problem in dataset.problems] == ["no SMILES given"]
+    assert "occurs twice" in dataset.facts["notes"]
+
+
+def test_one_open_quote_does_not_swallow_the_rows_after_it(tmp_path):
+    dataset = table(tmp_path, 'smiles,label,name\nCCO,0,"open\nCC,1,"a, b"\nCCC,0,c\n')
+    assert dataset.graphs.text == ("CCO", "CC", "CCC")
+    assert "not closed" in summary(dataset)
+
+
+def test_a_split_column_is_used(tmp_path):
+    content = "smiles,label,split\nC,0,train\nCC,1,Train\nbad,1,train\nCCC,0,valid\nCCCC,1,test\n"
+    for options in ({}, {"split": "split"}):
+        dataset = table(tmp_path, content, **options)
+        assert [getattr(dataset.split, part).tolist() for part in PARTS] == [[0, 1], [2], [3]]
+        assert dataset.split.how == "column 'split'"
+    assert "random" in table(tmp_path, content, split="random").split.how
+    with pytest.raises(InvalidConfig, match="nowhere"):
+        table(tmp_path, content, split="nowhere")
+
+
+def test_scaffold_split_and_duplicates_together(tmp_path):
+    lines = "".join(f"{s},{k % 2}\n" for k in range(20) for s in (f"{'C' * (k + 2)}O", f"O{'C' * (k + 2)}"))
+    assert "scaffold" in table(tmp_path, "smiles,label\n" + lines, split="scaffold").split.how
+    assert "more than one part" in table(tmp_path, "smiles,label\n" + lines).split.notes[0]
+    assert table(tmp_path, "smiles,label\n" + lines, duplicates_together=True).split.notes == ()
+
+
+def test_a_table_without_one_molecule_is_all_problems(tmp_path):
+    dataset = table(tmp_path, "smiles,label\nhello,0\n,1\n")
+    assert len(dataset.graphs) == 0
+    assert rows_of(dataset) == [0, 1]
+    assert "0 graphs from 2 rows" in summary(dataset)
+
+
+def test_files_that_are_no_tables(tmp_path):
+    with pytest.raises(MissingData):
+        read_table(tmp_path / "nowhere.csv")
+    for name, content in (
+        ("a.csv", ""),
+        ("a.csv", "smiles,label\n"),
+        ("a.csv.gz", b"\x1f\x8bno"),
+        ("a.parquet", b"PAR1"),
+    ):
+        with pytest.raises(InvalidGraphs):
+            table(tmp_path, content, name)
+
+
+def test_sdf_records_with_a_property_as_label(tmp_path):
+    path = tmp_path / "my.sdf"
+    writer = Chem.SDWriter(str(path))
+    for smiles, label in (("CCO", "a"), ("c1ccccc1", "b"), ("C[N+](=O)[O-]", "a")):
+        molecule = Chem.MolFromSmiles(smiles)
+        molecule.SetProp("activity", label)
+        writer.write(molecule)
+    writer.close()
+    broken = path.read_text().split("$$$$\n")[0].replace(" O ", " Xx").replace("\n", "broken\n", 1) + "$$$$\n"
+    dataset = table(tmp_path, (path.read_text() + broken).replace("\n", "\r\n"), "all.sdf")
+    assert dataset.graphs.text == ("CCO", "c1ccccc1", "C[N+](=O)[O-]")
+    assert dataset.graphs.y.tolist() == [0, 1, 0]
+    assert [(p.row, p.given, p.reason) for p in dataset.problems] == [(3, "broken", "Element 'Xx' not found")]
+    with pytest.raises(GraphFNPError, match="activity"):
+        read_table(tmp_path / "all.sdf", label="nothing")
+
+
+def test_pandas_round_trip_of_every_label(tmp_path):
+    frame = pd.DataFrame({"smiles": ["C" * (k + 1) for k in range(30)], "class": [k % 3 for k in range(30)]})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    assert read_table(tmp_path / "p.csv").graphs.y.tolist() == frame["class"].tolist()
