@@ -47,8 +47,10 @@ def _one_graph(
         last = seen[-1][-1] if t else torch.zeros(1, width)
         mean = torch.stack([states[-1] for states in seen]).mean(0) if t else torch.zeros(1, width)
         step, sizes = torch.tensor([t]), torch.tensor([size])
+        inside = [(a, b) for a, b in edges if b < a < t]
+        cycles = torch.tensor([len(inside) - len({a for a, _ in inside})])
 
-        hidden = decoder.node_head.hidden(last, decoder.node_head.context(mean, z, zero, step, sizes))
+        hidden = decoder.node_head.hidden(last, decoder.node_head.context(mean, z, zero, step, cycles, sizes))
         log_kind = decoder.mask_stop(decoder.node_head.kind(hidden), step).log_softmax(-1)[0]
         if t == size:
             total = total + log_kind[-1]
@@ -64,7 +66,7 @@ def _one_graph(
             distance = _tree_distance(parent, j, accepted[0][0]) if accepted else 0
             feature = pair_feature(torch.tensor(degree), torch.tensor(t - j), torch.tensor(distance))
             head = decoder.edge_head
-            context = head.context(mean, z, zero, step, sizes)
+            context = head.context(mean, z, zero, step, cycles, sizes)
             logits = head.logits(head.new(state) + context, head.old(seen[j][-1]), head.pair_terms()[feature])
             total = total + logits.log_softmax(-1)[0, edges.get((t, j), -1) + 1]
             if (t, j) in edges:

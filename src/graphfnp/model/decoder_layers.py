@@ -9,6 +9,7 @@ from graphfnp.model.breadth_first import FAR
 
 MAX_DEGREE = 8
 MAX_OFFSET = 15
+MAX_CYCLES = 8
 LOG_VARIANCE_BOUND = 6.0
 
 
@@ -45,21 +46,23 @@ class DecoderLayer(nn.Module):
 
 
 class Context(nn.Module):
-    """What every decision sees beside nodes: the partial graph, z, the number of nodes so far and to come."""
+    """What every decision sees beside nodes: the partial graph and its cycles, z, nodes so far and to come."""
 
     def __init__(self, embedding_dim: int, width: int, max_nodes: int, size_condition: bool) -> None:
         super().__init__()
         self.partial_graph = nn.Linear(width, width, bias=False)
         self.latent = nn.Linear(embedding_dim, width)
         self.step = nn.Embedding(max_nodes + 1, width)
+        self.cycles = nn.Embedding(MAX_CYCLES + 1, width)
         self.remaining = nn.Embedding(max_nodes + 1, width) if size_condition else None
         self.max_nodes = max_nodes
 
-    def forward(self, partial_graph: Tensor, z: Tensor, graph: Tensor, step: Tensor, sizes: Tensor | None) -> Tensor:
-        """[rows, width] from partial_graph [rows, width], z [graphs, dims], and graph and step of each row."""
-        context = (
-            self.partial_graph(partial_graph) + rows(self.latent(z), graph) + self.step(step.clamp(max=self.max_nodes))
-        )
+    def forward(
+        self, partial_graph: Tensor, z: Tensor, graph: Tensor, step: Tensor, cycles: Tensor, sizes: Tensor | None
+    ) -> Tensor:
+        """[rows, width] from partial_graph [rows, width], z [graphs, dims], and graph, step and cycles of each row."""
+        context = self.partial_graph(partial_graph) + rows(self.latent(z), graph)
+        context = context + self.step(step.clamp(max=self.max_nodes)) + self.cycles(cycles.clamp(max=MAX_CYCLES))
         if self.remaining is None or sizes is None:
             return context
         return context + self.remaining((sizes[graph] - step).clamp(0, self.max_nodes))

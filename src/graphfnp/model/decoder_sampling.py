@@ -189,7 +189,9 @@ class _Writer:
 
     def _context(self, context: torch.nn.Module) -> Tensor:
         step = torch.full_like(self.partial.size, self.partial.step)
-        return context(self.mean, self.z, self.every, step, self.partial.size)
+        backward = (self.partial.edge_class.tril(-1) > 0).sum(-1)
+        cycles = (backward - 1).clamp(min=0).sum(-1)
+        return context(self.mean, self.z, self.every, step, cycles, self.partial.size)
 
     def _choose(self, logits: Tensor) -> Tensor:
         """One class for each row, with probability softmax(logits / temperature), by the Gumbel-max trick."""

@@ -16,6 +16,7 @@ class Moments:
 
     graph: Tensor  # [moments]
     step: Tensor  # [moments]
+    cycles: Tensor  # [moments]: independent cycles of the partial graph
 
     @classmethod
     def of(cls, decisions: DecisionBatch, with_stop: bool) -> "Moments":
@@ -24,7 +25,11 @@ class Moments:
         if with_stop:
             graph = torch.cat([graph, torch.arange(decisions.num_graphs, device=graph.device)])
             step = torch.cat([step, decisions.sizes])
-        return cls(graph, step)
+        # A node's first edge to an earlier node joins it to the tree; every further one closes a cycle.
+        backward = torch.bincount(decisions.new[decisions.edge_class > 0], minlength=decisions.num_nodes)
+        closed = torch.cat([backward.new_zeros(1), (backward - 1).clamp(min=0).cumsum(0)])
+        begin = decisions.ptr[graph]
+        return cls(graph, step, closed[begin + step] - closed[begin])
 
 
 @dataclass(frozen=True, eq=False)

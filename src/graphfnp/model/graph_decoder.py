@@ -73,7 +73,7 @@ class GraphDecoder(nn.Module):
     ) -> Tensor:
         """[moments]: log p(type or stop) and, for continuous features, log N(x_t)."""
         head = self.node_head
-        context = head.context(states.partial_graph, z, moments.graph, moments.step, decisions.sizes)
+        context = head.context(states.partial_graph, z, moments.graph, moments.step, moments.cycles, decisions.sizes)
         hidden = head.hidden(states.last, context)
         logits = self.mask_stop(head.kind(hidden), moments.step)
         stop = decisions.node_type.new_full((len(hidden) - decisions.num_nodes,), len(self.schema.node_types))
@@ -89,8 +89,8 @@ class GraphDecoder(nn.Module):
     ) -> Tensor:
         """[pairs]: log p(edge class)."""
         head, nodes = self.edge_head, decisions.num_nodes
-        graph, step = moments.graph[:nodes], moments.step[:nodes]
-        context = head.context(states.partial_graph[:nodes], z, graph, step, decisions.sizes)
+        graph, step, cycles = moments.graph[:nodes], moments.step[:nodes], moments.cycles[:nodes]
+        context = head.context(states.partial_graph[:nodes], z, graph, step, cycles, decisions.sizes)
         new = rows(head.new(states.new), states.new_row) + rows(context, states.owner)
         feature = pair_feature(decisions.degree, decisions.new - decisions.old, decisions.tree_distance)
         logits = head.logits(
