@@ -98,6 +98,8 @@ def public_form(name: str, label: str | None = None) -> Form:
 
     if name.lower() not in MoleculeNet.names:
         raise InvalidConfig(f"moleculenet:{name}", listed(MoleculeNet.names, 20), "choose one of these names")
-    folder, file, _, smiles, target = MoleculeNet.names[name.lower()]
-    files = Files(folder, (file.removesuffix(".gz"),), MoleculeNet.url.rsplit("/", 1)[0], gzipped=file.endswith(".gz"))
+    _, file, _, smiles, target = MoleculeNet.names[name.lower()]
+    files = Files(
+        name.lower(), (file.removesuffix(".gz"),), MoleculeNet.url.rsplit("/", 1)[0], gzipped=file.endswith(".gz")
+    )
     return table_form(files, SmilesTable(smiles, label or target))

