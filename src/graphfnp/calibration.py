@@ -115,10 +115,16 @@ def fit_calibration(
     if num_draws > 1:
         noise = _against_label(logit_noise(num_draws, num_classes, seed=0).to(logits)[:, None].expand_as(logits), y)
     weight = torch.ones(len(y)).double() if class_weight is None else class_weight.double()[y]
+    # Platt's targets (n + 1) / (n + 2) for a class of n labels: labels that are all predicted right must not
+    # drive the confidence to 1, since so few of them cannot show it.
+    target = 1 - 1 / (torch.bincount(y, minlength=num_classes).double() + 2)[y]
+    least = torch.finfo(torch.float32).tiny
 
     def loss(calibration: Calibration) -> float:
         chosen = (1 + calibration.calibrated_logits(margins, distance, noise).exp().sum(-1)).reciprocal().mean(0)
-        return float(-(weight @ chosen.double().clamp(min=torch.finfo(torch.float32).tiny).log()) / weight.sum())
+        chosen = chosen.double().clamp(min=least)
+        rest = (1 - chosen).clamp(min=least)
+        return float(-(weight @ (target * chosen.log() + (1 - target) * rest.log())) / weight.sum())
 
     fitted = [Calibration()]  # first, so that it wins a tie
     if "temperature" in candidates:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Batch, PackedGraphs, Schema
-from graphfnp.rationales import Rationales
+from graphfnp.rationales import Rationales, Structure
 
 LossTerms = dict[str, Tensor]  # named terms; training sums them
 
@@ -89,6 +89,10 @@ class GraphClassifier(nn.Module, ABC):
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Called before every epoch, counted from 0: schedules, k-means starts."""
 
+    def side_loss(self, batch: Batch) -> Tensor | None:
+        """What the method wants learned beside the labels; added to the validation loss that chooses the epoch."""
+        return None
+
     def after_step(self) -> None:
         """Called after every optimiser step: snapshots, running statistics."""
 
@@ -103,6 +107,18 @@ class GraphClassifier(nn.Module, ABC):
     def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor | None:
         """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
         return None
+
+    def decode(self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator) -> list[Structure]:
+        """One graph of the given size for each embedding; only methods with rationales are asked."""
+        raise NotImplementedError(f"{type(self).__name__} has no decoder")
+
+    def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
+        """[graphs]: log similarity of each graph to the rationale whose number stands beside it."""
+        raise NotImplementedError(f"{type(self).__name__} has no rationales")
+
+    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
+        """[graphs]: log-probability that the rationale beside it decodes to the graph, given its size."""
+        raise NotImplementedError(f"{type(self).__name__} has no decoder")
 
     def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         """[draws, graphs, dims]; the same vector in every draw unless the method's embedding is random."""

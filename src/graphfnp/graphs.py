@@ -290,6 +290,24 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     )
 
 
+def side_by_side(first: Batch, second: Batch) -> Batch:
+    """One batch with the graphs of both."""
+
+    def joined(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+        return None if a is None or b is None else torch.cat([a, b])
+
+    return Batch(
+        x=torch.cat([first.x, second.x]),
+        edge_index=torch.cat([first.edge_index, second.edge_index + first.num_nodes], dim=1),
+        batch=torch.cat([first.batch, second.batch + first.num_graphs]),
+        ptr=torch.cat([first.ptr, second.ptr[1:] + first.num_nodes]),
+        y=torch.cat([first.y, second.y]),
+        edge_attr=joined(first.edge_attr, second.edge_attr),
+        node_type=joined(first.node_type, second.node_type),
+        undirected=first.undirected and second.undirected,
+    )
+
+
 def _pointer(sizes: Tensor) -> Tensor:
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 

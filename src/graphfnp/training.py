@@ -16,7 +16,7 @@ from graphfnp.classifier import GraphClassifier, Phase, check_partition
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.prediction import TrainedModel, collect
-from graphfnp.randomness import derive_seed, stream
+from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
 from graphfnp.weight_average import WeightAverage
 
@@ -230,6 +230,8 @@ class _Loop:
             raise InvalidRun(
                 f"validation loss {loss} in epoch {epoch}", "a finite loss", "lower learning_rate, or check the features"
             )
+        side = self._side_loss(judged)
+        loss += side
         if judged.is_complete and loss <= self.progress.best_loss + TIE:
             self.progress.best_loss, self.progress.best_epoch = min(loss, self.progress.best_loss), epoch
             self.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
@@ -238,7 +240,17 @@ class _Loop:
         with torch.no_grad():
             facts = judged.diagnostics(sample)
         accuracy = float((raw.logits.softmax(-1).mean(0).argmax(-1) == self.validation.y).float().mean())
-        return {"validation_nll": loss, "validation_nll_raw": plain, "validation_accuracy": accuracy, **facts}
+        return {"validation_nll": loss - side, "side_loss": side, "validation_nll_raw": plain, "validation_accuracy": accuracy, **facts}
+
+    @torch.no_grad()
+    def _side_loss(self, judged: GraphClassifier) -> float:
+        """Mean over validation graphs of the method's own further aims, on the same noise in every epoch."""
+        judged.eval()
+        with isolated(self.seed, "side loss"):
+            batches = list(self.validation.batches(256, node_budget=self.config.node_budget))
+            losses = [(judged.side_loss(batch.to(self.fabric.device)), batch.num_graphs) for batch in batches]
+        known = [float(loss) * count for loss, count in losses if loss is not None]
+        return sum(known) / len(self.validation)
 
     # ---------------------------------------------------------------- the end
 

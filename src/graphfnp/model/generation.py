@@ -7,9 +7,7 @@ from graphfnp.graphs import Batch
 from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
 from graphfnp.model.graph_decoder import GraphDecoder
-from graphfnp.model.subgraphs import induced_subgraphs, random_connected_nodes
-
-SMALLEST_PART = 3
+from graphfnp.model.subgraphs import SMALLEST_PART, induced_subgraphs, random_connected_nodes
 
 
 def generation_loss(decoder: GraphDecoder, batch: Batch, z: Tensor, config: GraphFNPConfig) -> Tensor:

@@ -10,6 +10,7 @@ from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.gaussian import Gaussian
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import MeanPool
+from graphfnp.networks.normalisation import normalised
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,10 +19,16 @@ class Encoded:
 
     graph_state: Tensor  # h, [graphs, width]
     graph_embedding: Gaussian  # of z^D, [graphs, dims]
+    parts: Gaussian | None = None  # the same of a random part of each graph, where training wants it
 
     def detach(self) -> "Encoded":
         """The encoder held fixed, as the E-step wants it."""
         return Encoded(self.graph_state.detach(), self.graph_embedding.detach())
+
+    def with_parts(self) -> "Encoded":
+        """The first half are graphs, the second half their parts."""
+        half = len(self.graph_state) // 2
+        return Encoded(self.graph_state[:half], self.graph_embedding[:half], self.graph_embedding[half:])
 
 
 class GraphEncoder(nn.Module):
@@ -44,8 +51,4 @@ class GraphEncoder(nn.Module):
         if self.projected:
             log_std = 0.5 * self.log_variance(state) + self.log_std
             return Encoded(state, Gaussian(self.mean(state), log_std))
-        if self.training and len(state) == 1:  # one graph has no batch statistics: use the running ones
-            mean = (state - self.norm.running_mean) * (self.norm.running_var + self.norm.eps).rsqrt()
-        else:
-            mean = self.norm(state)
-        return Encoded(state, Gaussian(mean, self.log_std))
+        return Encoded(state, Gaussian(normalised(self.norm, state), self.log_std))

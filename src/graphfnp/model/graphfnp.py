@@ -6,8 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.classifier import GraphClassifier, LossTerms, Phase
-from graphfnp.graphs import Batch, PackedGraphs, Schema
+from graphfnp.graphs import Batch, PackedGraphs, Schema, side_by_side
+from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
+from graphfnp.model.decoder_sampling import sample
 from graphfnp.model.correlation import StochasticCorrelation
 from graphfnp.model.generation import generation_loss
 from graphfnp.model.graph_decoder import GraphDecoder
@@ -16,10 +18,11 @@ from graphfnp.model.label_head import LabelHead
 from graphfnp.model.local_rationale import LocalRationale, LocalRationalePosterior
 from graphfnp.model.objectives import link_loss, own_class, separation_loss
 from graphfnp.model.rationale_prior import RationalePrior
+from graphfnp.model.subgraphs import random_parts
 from graphfnp.networks.backbone import make_backbone
 from graphfnp.networks.draws import normal_draws, uniform_draws
 from graphfnp.networks.gaussian import Gaussian, kl_divergence
-from graphfnp.rationales import Rationales
+from graphfnp.rationales import Rationales, Structure
 
 
 class GraphFNP(GraphClassifier):
@@ -61,6 +64,9 @@ class GraphFNP(GraphClassifier):
     # ---------------------------------------------------------------- the generative process
 
     def encode(self, batch: Batch) -> Encoded:
+        if self.training and self.config.subgraph_weight:
+            # Graphs and parts in one pass: normalised together, as they will be met.
+            return self.encoder(side_by_side(batch, random_parts(batch, self.schema.features))).with_parts()
         return self.encoder(batch)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
@@ -124,9 +130,8 @@ class GraphFNP(GraphClassifier):
         config, prior = self.config, self.rationale_prior()
         z, rationales = encoded.graph_embedding.sample(), prior.sample()
         log_kappa = self.correlation.log_probability(z, rationales)
-        local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
         terms = {
-            "data": config.data_weight * self.cross_entropy(self._logits(z, local), batch.y),
+            "data": config.data_weight * self.cross_entropy(self._logits(z, self._local(z, rationales)), batch.y),
             "rationales": config.rationale_weight * self._rationale_cross_entropy(rationales),
         }
         own, weight = own_class(batch.y, self.rationale_prior.label), self.class_weight[batch.y]
@@ -139,27 +144,46 @@ class GraphFNP(GraphClassifier):
 
     def classifier_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
         """M-step (Eq. 11): rationales are held fixed; u comes from q(u | G), or from the prior where there is no q."""
-        prior = self.rationale_prior().detach()
         z = encoded.graph_embedding.sample()
-        if not self.started or self.config.rationales == "none":
-            absent = None if self.label_head.additive or self.config.rationales == "none" else z.new_zeros(1).expand(
-                len(z), self.config.local_dim
-            )
-            return {"data": self.cross_entropy(self._logits(z, absent), batch.y)}
-        rationales = prior.sample()
-        log_kappa = self.correlation.log_probability(z, rationales)
-        local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa))
+        rationales = self.rationale_prior().detach().sample()
         terms: LossTerms = {}
-        if self.posterior is None:
-            u = local.sample()
+        if encoded.parts is not None:
+            terms["parts"] = self._parts_loss(encoded.parts, rationales, batch.y)
+        if self.posterior is None or not self._uses_rationales:
+            logits = self._logits(z, self._local(z, rationales))
         else:
             posterior = self.posterior(encoded.graph_state)
-            u = posterior.sample()
-            weight = self.class_weight[batch.y]
-            terms["kl"] = self.config.kl_weight * (weight * kl_divergence(posterior, local)).mean()
-        terms["data"] = self.cross_entropy(self._logits(z, u), batch.y)
-        terms["rationales"] = self.config.rationale_weight * self._rationale_cross_entropy(rationales)
+            log_kappa = self.correlation.log_probability(z, rationales)
+            local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa))
+            terms["kl"] = self.config.kl_weight * (self.class_weight[batch.y] * kl_divergence(posterior, local)).mean()
+            logits = self._logits(z, posterior.sample())
+        terms["data"] = self.cross_entropy(logits, batch.y)
+        if self._uses_rationales:
+            terms["rationales"] = self.config.rationale_weight * self._rationale_cross_entropy(rationales)
         return terms
+
+    @property
+    def _uses_rationales(self) -> bool:
+        return self.config.rationales == "learned" and bool(self.started)
+
+    def _local(self, z: Tensor, rationales: Tensor) -> Tensor | None:
+        """A draw of u ~ p(u | C, z^R); nothing while rationales wait for their start."""
+        if not self._uses_rationales:
+            silent = self.label_head.additive or self.config.rationales == "none"
+            return None if silent else z.new_zeros(len(z), self.config.local_dim)
+        log_kappa = self.correlation.log_probability(z, rationales)
+        return self._summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
+
+    def _parts_loss(self, parts: Gaussian, rationales: Tensor, y: Tensor) -> Tensor:
+        """Random connected parts with the label of the whole: a part that lacks the reason should be uncertain."""
+        z = parts.sample()
+        return self.config.subgraph_weight * self.cross_entropy(self._logits(z, self._local(z, rationales)), y)
+
+    def side_loss(self, batch: Batch) -> Tensor | None:
+        if not self.config.subgraph_weight:
+            return None
+        parts = self.encode(random_parts(batch, self.schema.features)).graph_embedding
+        return self._parts_loss(parts, self.rationale_prior().mean, batch.y)
 
     def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
         """Without EM: both steps' terms at once, nothing held fixed."""
@@ -219,6 +243,19 @@ class GraphFNP(GraphClassifier):
         if self.config.rationales == "none":
             return None
         return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
+
+    def decode(self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator) -> list[Structure]:
+        known = sizes if self.config.decoder.size_condition else None
+        return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True)
+
+    def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
+        """log kappa_ij at the means."""
+        chosen = self.rationale_prior().mean[rationale].unsqueeze(1)
+        return self.correlation.log_probability(self.embed(batch, encoded).unsqueeze(1), chosen)[:, 0, 0]
+
+    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
+        decisions = breadth_first_decisions(batch, torch.Generator().manual_seed(0))
+        return self.decoder.log_likelihood(decisions, self.rationale_prior().mean[rationale])
 
     @torch.no_grad()
     def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from graphfnp.degrees import degree_feature
 from graphfnp.graphs import Batch
 from graphfnp.model.breadth_first import edges_both_ways
 
@@ -31,6 +32,17 @@ def random_connected_nodes(batch: Batch, sizes: Tensor, generator: torch.Generat
         boundary[target[kept[source]]] = True
         boundary &= ~kept
     return torch.where(kept)[0]
+
+
+SMALLEST_PART = 3
+
+
+def random_parts(batch: Batch, features: str) -> Batch:
+    """A random connected part of each graph, of a size drawn evenly from three nodes to all; degrees counted anew."""
+    span = (batch.sizes - SMALLEST_PART + 1).clamp(min=1)
+    sizes = SMALLEST_PART + (torch.rand(batch.num_graphs, device=span.device) * span).long()
+    parts = induced_subgraphs(batch, random_connected_nodes(batch, sizes, torch.default_generator))
+    return replace(parts, x=degree_feature(parts.edge_index, parts.num_nodes)) if features == "degree" else parts
 
 
 def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:

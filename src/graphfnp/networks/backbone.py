@@ -11,6 +11,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Batch, Schema
 from graphfnp.networks.convolutions import LAYERS
 from graphfnp.networks.features import NodeInput
+from graphfnp.networks.normalisation import normalised
 
 BackboneName = Literal["gcn", "gat", "gin", "sage", "ggnn", "pna"]
 
@@ -58,7 +59,7 @@ class Backbone(nn.Module):
         for position, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             if position:
                 h = self.dropout(torch.relu(h))
-            h = _normalised(norm, layer(h, edges))
+            h = normalised(norm, layer(h, edges))
         return h
 
 
@@ -89,11 +90,6 @@ class ModuleBackbone(nn.Module):
             )
         extra = {name: value for name, value in offered.items() if name in self.accepts and value is not None}
         return self.module(self.input(batch.x), batch.edge_index, **extra)
-
-
-def _normalised(norm: nn.Module, h: Tensor) -> Tensor:
-    """Batch normalisation of a single node in training has no variance; leave it as it is."""
-    return h if norm.training and len(h) == 1 else norm(h)
 
 
 def make_backbone(schema: Schema, config: BackboneConfig, module: nn.Module | None = None) -> Backbone | ModuleBackbone:

@@ -1,0 +1,61 @@
+"""The verb ``evaluate``: every measure of a trained model on labelled graphs, ready for JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphfnp.classifier import GraphClassifier
+from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs import PackedGraphs
+from graphfnp.matching import matching
+from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
+from graphfnp.metrics.scores import all_scores
+from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
+from graphfnp.predictions import Predictions
+
+RATIONALE_DRAWS = 1000  # the paper's
+CHUNK = 50
+NEIGHBOURS = (1, 3)
+
+
+def evaluate(
+    model: TrainedModel, graphs: PackedGraphs, num_draws: int = NUM_DRAWS, seed: int = 0
+) -> tuple[dict[str, Any], Predictions]:
+    """Scores of the predictions and, where the method has rationales, their Rationale F1."""
+    graphs = matching(graphs, model.classifier.schema)
+    if not (graphs.y >= 0).any():
+        raise InvalidGraphs(f"{len(graphs)} graphs without labels", "labelled graphs", "use predict for unlabelled graphs")
+    predictions = predict(model, graphs, num_draws, seed)
+    metrics = all_scores(predictions)
+    rationales = model.classifier.rationales()
+    if rationales is not None:
+        metrics.update(_rationale_scores(model.classifier, graphs, rationales.label, seed))
+    metrics["calibration"] = model.calibration.to_json()
+    return metrics, predictions
+
+
+def _rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:
+    scores = {
+        k: rationale_f1_of_chunks(_embedding_chunks(classifier, graphs, seed), label, graphs.y, neighbours=k)
+        for k in NEIGHBOURS
+    }
+    return {
+        "rationale_f1": {str(k): float(score.f1) for k, score in scores.items()},
+        "rationale_f1_macro": {str(k): float(score.macro_f1) for k, score in scores.items()},
+        "rationale_f1_constant": float(scores[NEIGHBOURS[0]].constant_f1),
+    }
+
+
+@torch.no_grad()
+def _embedding_chunks(classifier: GraphClassifier, graphs: PackedGraphs, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Sampled embeddings of graphs and rationales, a few draws at a time; graphs are encoded once."""
+    classifier.eval()
+    batches = [(batch, classifier.encode(batch)) for batch in graphs.batches(256, node_budget=16384)]
+    for start in range(0, RATIONALE_DRAWS, CHUNK):
+        # A seed a chunk: draws within a chunk are even, chunks are independent.
+        parts = [classifier.embedding_draws(batch, CHUNK, seed + start, encoded) for batch, encoded in batches]
+        rationale_draws = classifier.rationale_draws(CHUNK, seed + start)
+        assert rationale_draws is not None
+        yield torch.cat(parts, dim=1), rationale_draws

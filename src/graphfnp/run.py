@@ -1,0 +1,165 @@
+"""Run folders: everything one training was made of and left behind, so that it can be judged, resumed and rerun."""
+
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lightning.fabric import Fabric
+
+from graphfnp.checkpoint import load_model, read_json, save_model, write_atomically, write_json
+from graphfnp.datasets.dataset import Dataset, Split
+from graphfnp.datasets.load import load
+from graphfnp.errors import InvalidRun
+from graphfnp.evaluation import evaluate
+from graphfnp.methods import make_classifier, make_config
+from graphfnp.prediction import TrainedModel
+from graphfnp.settings import from_json, to_json
+from graphfnp.training import STATE_FILE, Event, TrainingConfig, train
+
+CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train: enough to do it again."""
+
+    dataset: str  # a catalogue name or a path
+    method: str = "graphfnp"
+    seed: int = 0
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # of the method's settings, by dotted name
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    data_options: Mapping[str, Any] = field(default_factory=dict)  # passed to load: split, smiles, label, limit
+
+    @property
+    def command(self) -> str:
+        """The shell command that runs this plan again."""
+        default = to_json(TrainingConfig())
+        chosen = {f"training.{k}": v for k, v in to_json(self.training).items() if v != default[k]}
+        words = ["graphfnp train", self.dataset, f"--method {self.method} --seed {self.seed}"]
+        words += [f"--{name} {value}" for name, value in self.data_options.items() if value is not None]
+        words += [f"--set {name}={value}" for name, value in {**self.overrides, **chosen}.items()]
+        return " ".join(words)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """An existing run folder."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        if not (self.folder / CONFIG).is_file():
+            raise InvalidRun(
+                f"{self.folder}, which holds no {CONFIG}" if self.folder.is_dir() else f"{self.folder}, which is no folder",
+                "a run folder",
+                "give the folder that `graphfnp train` wrote, e.g. runs/demo",
+            )
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        return read_json(self.folder / CONFIG)
+
+    @cached_property
+    def plan(self) -> Plan:
+        record = self.record
+        try:
+            return Plan(
+                record["dataset"], record["method"], record["seed"], record["overrides"],
+                from_json(TrainingConfig, record["training"]), record["data_options"],
+            )  # fmt: skip
+        except KeyError as error:
+            raise InvalidRun(f"{self.folder / CONFIG} without {error}", "a record of this version", "train again") from None
+
+    @cached_property
+    def model(self) -> TrainedModel:
+        return load_model(self.folder)
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        path = self.folder / EPOCHS
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def dataset(self, data: str | Path | None = None) -> Dataset:
+        """The graphs the run was trained on, with the run's own split."""
+        loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
+        split = Split.from_json(read_json(self.folder / SPLIT))
+        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts)
+
+
+def execute(
+    plan: Plan,
+    folder: Path,
+    dataset: Dataset | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    watch: Callable[[Event], None] | None = None,
+    fabric: Fabric | None = None,
+) -> Run:
+    """Train as planned into a folder, judge the model on the test part, and leave the record of it."""
+    if (folder / CONFIG).exists() and not (resume or overwrite):
+        raise InvalidRun(
+            f"{folder}, which already holds a run",
+            "an empty or new folder",
+            "choose another --out, or --resume to go on, or --overwrite to start anew",
+        )
+    if overwrite:
+        for name in (STATE_FILE, EPOCHS, METRICS, "model.json", "model.safetensors"):
+            (folder / name).unlink(missing_ok=True)
+    if resume and (folder / METRICS).exists():
+        return Run(folder)
+    dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
+    settings = make_config(plan.method, plan.overrides)
+    record = {
+        "dataset": plan.dataset,
+        "method": plan.method,
+        "seed": plan.seed,
+        "overrides": dict(plan.overrides),
+        "settings": to_json(settings),
+        "training": to_json(plan.training),
+        "data_options": dict(plan.data_options),
+        "facts": dict(dataset.facts),
+        "problems": [vars(problem) for problem in dataset.problems],
+        "command": plan.command,
+        "versions": library_versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if resume and (folder / CONFIG).exists():
+        _check_same(record, read_json(folder / CONFIG), folder)
+    else:
+        write_json(folder / CONFIG, record)
+        write_json(folder / SPLIT, dataset.split.to_json())
+    classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
+    training = train(
+        classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
+    )
+    lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
+    write_atomically(folder / EPOCHS, lines.encode())
+    facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
+    save_model(training.model, folder, plan.method, facts)
+    part = dataset.test if len(dataset.split.test) else dataset.validation
+    metrics, _ = evaluate(training.model, part, seed=plan.seed)
+    write_json(folder / METRICS, metrics)
+    (folder / STATE_FILE).unlink(missing_ok=True)
+    return Run(folder)
+
+
+def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
+    names = ("dataset", "method", "seed", "settings", "training", "data_options")
+    if changed := [name for name in names if json.loads(json.dumps(new[name])) != old.get(name)]:
+        raise InvalidRun(
+            f"{folder}, started with another {', '.join(changed)}",
+            "the plan the run was started with",
+            f"resume with: {old.get('command', 'the same command')}",
+        )
+
+
+def library_versions() -> dict[str, str]:
+    packages = ("graphfnp", "torch", "torch_geometric", "lightning", "rdkit", "numpy", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}, "platform": sys.platform}
