@@ -76,7 +76,7 @@ def path(tmp_path_factory) -> Path:
 )
 def test_every_row_of_a_written_table_is_a_graph_or_a_problem(path, rows, header, encoding, line_end, delimiter):
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator=line_end, delimiter=delimiter)
+    writer = csv.writer(text, lineterminator=line_end, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([header, *rows])
     path.write_bytes(text.getvalue().encode(encoding, "replace"))
     dataset = read_or_error(path)
