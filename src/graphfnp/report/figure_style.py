@@ -53,5 +53,10 @@ def figure_svg(figure: Figure, name: str) -> str:
 def figure_png(figure: Figure) -> bytes:
     written = io.BytesIO()
     with rc_context(STYLE):
-        figure.savefig(written, format="png", facecolor=PAPER)
+        figure.savefig(written, format="png", facecolor=PAPER, pil_kwargs={"compress_level": 4})
     return written.getvalue()
+
+
+def short_name(name: str, longest: int = 20) -> str:
+    """A name that leaves room for the figure itself."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"

@@ -11,7 +11,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.selective import risk_coverage
 from graphfnp.predictions import Predictions
-from graphfnp.report.figure_style import in_style
+from graphfnp.report.figure_style import in_style, short_name
+from graphfnp.report.headline import interval_of, number_of
 from graphfnp.report.palette import ALERT, INK, SOFT, hue
 from graphfnp.report.wilson import wilson
 
@@ -128,7 +129,7 @@ def training_history(history: Sequence[Mapping[str, float]], best_by: str = "val
     panels: dict[str, list[str]] = {}
     for key in keys:
         if "/" in key:
-            panels.setdefault(f"Loss terms: {key.split('/')[0]}", []).append(key)
+            panels.setdefault(f"Loss terms: {short_name(key.split('/')[0])}", []).append(key)
     if best_by in keys:
         panels["Validation NLL"] = [best_by]
     figure = Figure(figsize=(9.6, 3.2))
@@ -136,7 +137,7 @@ def training_history(history: Sequence[Mapping[str, float]], best_by: str = "val
         figure.subplots(1, max(1, len(panels)), squeeze=False)[0], panels.items(), strict=False
     ):
         for number, key in enumerate(shown):
-            name = None if key == best_by else key.split("/", 1)[1].replace("_", " ")
+            name = None if key == best_by else short_name(key.split("/", 1)[1].replace("_", " "))
             axes.plot(epochs, [record.get(key, np.nan) for record in history], color=hue(number), label=name)
         axes.set(xlabel="epoch", title=title)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -150,8 +151,12 @@ def training_history(history: Sequence[Mapping[str, float]], best_by: str = "val
 
 
 def _calibration_words(metrics: Mapping[str, object]) -> str:
-    ece, interval, floor = (metrics.get(key) for key in ("ece", "ece_interval", "ece_floor"))
-    if not isinstance(ece, float):
+    ece, floor, interval = (
+        number_of(metrics, "ece"),
+        number_of(metrics, "ece_floor"),
+        interval_of(metrics, "ece_interval"),
+    )
+    if ece is None:
         return ""
-    between = f" ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if isinstance(interval, Sequence) else ""
-    return f"ECE {100 * ece:.1f} %{between}" + (f", floor {100 * floor:.1f} %" if isinstance(floor, float) else "")
+    between = "" if interval is None else f" ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
+    return f"ECE {100 * ece:.1f} %{between}" + ("" if floor is None else f", floor {100 * floor:.1f} %")

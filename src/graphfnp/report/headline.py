@@ -1,6 +1,6 @@
 """The report's first screen: each number with one plain sentence that says what it means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphfnp.predictions import Predictions
@@ -40,6 +40,12 @@ def number_of(metrics: Mapping[str, object], *path: str) -> float | None:
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     return float(found) if isinstance(found, int | float) and found == found else None
+
+
+def interval_of(metrics: Mapping[str, object], key: str) -> tuple[float, float] | None:
+    """metrics[key] if it is a pair of numbers."""
+    found = metrics.get(key)
+    return (float(found[0]), float(found[1])) if isinstance(found, list | tuple) and len(found) == 2 else None
 
 
 def promise(predictions: Predictions) -> str:
@@ -94,8 +100,7 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
     value, floor = number_of(metrics, "ece"), number_of(metrics, "ece_floor")
     if value is None:
         return None
-    given = metrics.get("ece_interval")
-    interval = (float(given[0]), float(given[1])) if isinstance(given, Sequence) and len(given) == 2 else None
+    interval = interval_of(metrics, "ece_interval")
     sentence = f"Stated probabilities are off by {100 * value:.1f} points on average."
     if floor is not None:
         more = f"{100 * (value - floor):.1f} points are more than that" if value > floor else "no gap shows beyond that"

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from graphfnp.predictions import Predictions
 from graphfnp.rationales import Rationales
-from graphfnp.report.figure_style import in_style
+from graphfnp.report.figure_style import in_style, short_name
 from graphfnp.report.palette import FAINT, INK, PAPER, SOFT, hue
 
 WRITTEN = 24  # columns up to which the matrix shows its numbers
@@ -58,7 +58,10 @@ def embedding_map(
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.08)
-    handles = [Line2D([], [], marker="o", linestyle="", color=hue(k), label=name) for k, name in enumerate(class_names)]
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=hue(k), label=short_name(name))
+        for k, name in enumerate(class_names)
+    ]
     if (y < 0).any():
         handles.append(Line2D([], [], marker="o", linestyle="", color=SOFT, label="class unknown"))
     if wrong.any():
@@ -86,6 +89,7 @@ def correlation_matrix(
     value = correlation[list(chosen)][:, order].double().numpy()
     label = rationales.label[order]
     rows, columns = value.shape
+    names = [short_name(name) for name in class_names]
     figure = Figure(figsize=(max(4.2, 2.6 + (0.42 if columns <= WRITTEN else 0.16) * columns), 1.5 + 0.33 * rows))
     axes = figure.subplots()
     shades = np.array(
@@ -100,10 +104,10 @@ def correlation_matrix(
         for (i, j), one in np.ndenumerate(value):
             number = f"{one:.2f}".removeprefix("0")
             axes.text(j + 0.5, i + 0.52, number, ha="center", va="center", fontsize=7.5, in_layout=False)
-    _class_brackets(axes, label, class_names, rows)
+    _class_brackets(axes, label, names)
     axes.set(xlim=(0, columns), ylim=(rows, -0.75), title="Which rationales each graph leans on")
     axes.set_xticks(np.arange(columns) + 0.5, [f"R{int(k) + 1}" for k in order])
-    axes.set_yticks(np.arange(rows) + 0.5, [_row_name(predictions, class_names, graph) for graph in chosen])
+    axes.set_yticks(np.arange(rows) + 0.5, [_row_name(predictions, names, graph) for graph in chosen])
     axes.tick_params(length=0)
     axes.grid(False)
     axes.spines[:].set_visible(False)
@@ -115,17 +119,18 @@ def project(points: np.ndarray, method: Literal["pca", "tsne"] = "pca") -> tuple
     if method == "tsne" and len(points) > 3:
         perplexity = min(30.0, (len(points) - 1) / 3)
         return TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(points), ("t-SNE 1", "t-SNE 2")
-    found = PCA(min(2, *points.shape), random_state=0)
-    flat = found.fit_transform(points) if len(points) > 1 else np.zeros((len(points), 1))
-    share = np.nan_to_num(found.explained_variance_ratio_) if len(points) > 1 else np.zeros(1)
-    flat, share = np.pad(flat, ((0, 0), (0, 2 - flat.shape[1]))), np.pad(share, (0, 2 - len(share)))
+    flat, share = np.zeros((len(points), 2)), np.zeros(2)
+    if len(np.unique(points, axis=0)) > 1:
+        found = PCA(min(2, *points.shape), random_state=0)
+        reduced = found.fit_transform(points)
+        flat[:, : reduced.shape[1]], share[: reduced.shape[1]] = reduced, found.explained_variance_ratio_
     return flat, (
         f"principal component 1 ({100 * share[0]:.0f} % of variance)",
         f"principal component 2 ({100 * share[1]:.0f} %)",
     )
 
 
-def _class_brackets(axes: Axes, label: Tensor, class_names: Sequence[str], rows: int) -> None:
+def _class_brackets(axes: Axes, label: Tensor, class_names: Sequence[str]) -> None:
     """A bar and the class's name above its group of columns."""
     for k in label.unique().tolist():
         columns = torch.where(label == k)[0]

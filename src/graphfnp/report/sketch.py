@@ -111,7 +111,7 @@ class Sketch:
                 weight="bold" if bold else "normal", zorder=3,
             )  # fmt: skip
         written = io.BytesIO()
-        figure.savefig(written, format="png", facecolor=PAPER)
+        figure.savefig(written, format="png", facecolor=PAPER, pil_kwargs={"compress_level": 4})
         return written.getvalue()
 
 

@@ -1,0 +1,68 @@
+"""The verb ``report``: judge a trained model on some graphs and gather all a reader wants to see."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from graphfnp.decoding import DecodingConfig, find_rationales
+from graphfnp.evaluation import evaluate
+from graphfnp.graphs import PackedGraphs
+from graphfnp.matching import matching
+from graphfnp.prediction import BATCH_SIZE, NODE_BUDGET, NUM_DRAWS, TrainedModel, collect, predict
+from graphfnp.report.record import Report
+from graphfnp.run import Run
+
+
+def make_report(
+    model: TrainedModel,
+    graphs: PackedGraphs,
+    title: str,
+    seed: int = 0,
+    facts: Mapping[str, str] | None = None,
+    history: Sequence[Mapping[str, float]] = (),
+    notes: Sequence[str] = (),
+    decoding: DecodingConfig | None = None,
+) -> Report:
+    """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales."""
+    graphs = matching(graphs, model.classifier.schema)
+    if (graphs.y >= 0).any():
+        metrics, predictions = evaluate(model, graphs, seed=seed)
+    else:
+        metrics, predictions = {"num_graphs": len(graphs)}, predict(model, graphs, seed=seed)
+    rationales = find_rationales(model, decoding, seed)
+    correlation = None
+    if rationales is not None:
+        with torch.no_grad():
+            parts = [
+                model.classifier.mean_correlation(batch, NUM_DRAWS, seed)
+                for batch in graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
+            ]
+        correlation = torch.cat([part for part in parts if part is not None])
+    embedding = collect(model.classifier, graphs, 1, seed).embedding
+    return Report(
+        title, graphs, predictions, metrics, embedding, rationales, correlation, dict(facts or {}), history, notes
+    )
+
+
+def report_of_run(run: Run, data: str | None = None) -> Report:
+    """The report of a run on the test part of its own data."""
+    dataset, plan = run.dataset(data), run.plan
+    part = "test" if len(dataset.split.test) else "validation"
+    facts = {
+        "dataset": dataset.name,
+        **{name: str(value) for name, value in dataset.facts.items()},
+        "split": dataset.split.how,
+        "judged on": f"the {part} part, {len(getattr(dataset.split, part))} graphs",
+        "method": plan.method,
+        "seed": str(plan.seed),
+        "libraries": ", ".join(f"{name} {version}" for name, version in run.record["versions"].items()),
+        "trained": run.record["started"],
+        "to run it again": plan.command,
+    }
+    notes = list(dataset.split.notes)
+    if "stand_in" in dataset.facts:
+        notes.append(f"Stand-in: {dataset.facts['stand_in']}")
+    if dataset.problems:
+        notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
+    title = f"{plan.method} on {dataset.name}"
+    return make_report(run.model, getattr(dataset, part), title, plan.seed, facts, run.history, notes)
