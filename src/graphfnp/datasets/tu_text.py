@@ -61,7 +61,9 @@ def _strange(values: Any, whole: bool) -> list[str]:
         except (ValueError, OverflowError):
             return False
 
-    return [f"{field!r} in line {line + 1}" for line, row in enumerate(values) for field in row if not fine(field)]
+    return [
+        f"{field!r} in line {line + 1}" for line, row in enumerate(values.tolist()) for field in row if not fine(field)
+    ]
 
 
 def read_labels(place: Path, name: str) -> list[int | str]:
