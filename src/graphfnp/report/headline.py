@@ -103,7 +103,8 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
     interval = interval_of(metrics, "ece_interval")
     sentence = f"Stated probabilities are off by {100 * value:.1f} points on average."
     if floor is not None:
-        more = f"{100 * (value - floor):.1f} points are more than that" if value > floor else "no gap shows beyond that"
+        excess = round(100 * value, 1) - round(100 * floor, 1)  # of the numbers as printed
+        more = f"{excess:.1f} points are more than that" if excess > 0 else "no gap shows beyond that"
         sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
     detail = [] if interval is None else [f"95 % interval {100 * interval[0]:.1f} to {100 * interval[1]:.1f}"]
     adaptive = number_of(metrics, "ece_adaptive")

@@ -44,9 +44,8 @@ class MoleculePicture:
         rdDepictor.StraightenDepiction(shown)
         options: Any = drawer.drawOptions()  # its type stubs take every option for a method
         options.padding = 0.08
-        options.scaleBondWidth = True
-        options.bondLineWidth = 1.6
-        options.fixedBondLength = 24 * drawer.Width() / self.width
+        options.bondLineWidth = 1.6 * drawer.Width() / self.width
+        options.fixedBondLength = 30 * drawer.Width() / self.width
         options.setBackgroundColour(to_rgb(PAPER))
         options.setAtomPalette({-1: to_rgb(INK), 6: to_rgb(INK), **_element_colours()})
         options.setHighlightColour((*to_rgb(ALERT), 0.45))
