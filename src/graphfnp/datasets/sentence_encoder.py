@@ -23,7 +23,7 @@ class SentenceEncoder:
     name = "all-MiniLM-L6-v2"
 
     def __init__(self, folder: Path | None = None) -> None:
-        folder = folder or _packaged()
+        folder = folder or packaged_weights()
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
 
@@ -89,7 +89,7 @@ class SentenceEncoder:
         return layer_norm(x, (self.width,), scale, shift, self.eps)
 
 
-def _packaged() -> Path:
+def packaged_weights() -> Path:
     """The folder with the weights, found without importing the package (which would import much more)."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations or find_spec("tokenizers") is None:

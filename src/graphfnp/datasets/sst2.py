@@ -32,7 +32,7 @@ def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs
     ``text`` is the tokens of a graph joined by blanks, so node i is word i.
     """
     place = Path(place)
-    graphs, sentences = _trees(place)
+    graphs, sentences = read_trees(place)
     features = published_features(place, len(graphs.x))
     rows = None
     if limit is not None:
@@ -58,7 +58,7 @@ def _is_rebuilt(place: Path) -> bool:
     return any((place / f"{NAME}_edge_deprel.txt{suffix}").is_file() for suffix in ("", ".gz"))
 
 
-def _trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
+def read_trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
     """The structure with empty features, and the tokens of each graph."""
     edges = read_numbers(place, NAME, "edge_index", columns=2)
     owner = read_numbers(place, NAME, "node_indicator")[:, 0] - 1
@@ -66,7 +66,10 @@ def _trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
     content = member_bytes(place, f"{NAME}_sentence_tokens.json")
     if content is None:
         raise MissingData(f"no {NAME}_sentence_tokens.json in {place}", "the tokens of every sentence", "add the file")
-    tokens = {int(key): value for key, value in json.loads(content).items()}
+    try:
+        tokens = {int(key): value for key, value in json.loads(content).items()}
+    except (ValueError, AttributeError) as error:
+        raise InvalidGraphs(f"{NAME}_sentence_tokens.json: {error}", '{"0": [tokens], ...}', "mend the file") from error
     sentences = [tokens.get(number, []) for number in range(len(label))]
     sizes = np.bincount(owner, minlength=len(label))
     if (np.diff(owner) < 0).any() or sizes.tolist() != list(map(len, sentences)):
@@ -74,6 +77,8 @@ def _trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
             f"{place} whose tokens and nodes differ", "one node for each token, in order", "check the files"
         )
     node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if edges.size and (edges.min() < 0 or edges.max() >= node_ptr[-1]):
+        raise InvalidGraphs(f"edges up to node {edges.max()}", f"nodes 0 to {node_ptr[-1] - 1}", "check the files")
     tidy = tidy_edges(edges[:, 0], edges[:, 1], node_ptr)
     count = int(node_ptr[-1])
     graphs = PackedGraphs.build(
