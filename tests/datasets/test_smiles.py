@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.utils import from_smiles
 
-from graphfnp.datasets.atoms import ATOM_COLUMNS, TOKENS, molecule_schema, read_token, token_name
+from graphfnp.datasets.atoms import ATOM_COLUMNS, TOKENS, molecule_schema, read_token
 from graphfnp.datasets.smiles import graphs_from_smiles
 
 SOME = [
@@ -142,4 +142,3 @@ def test_cache_is_keyed_by_content_and_mends_itself(tmp_path, monkeypatch):
 )
 def test_tokens_name_element_and_charge(name, atom):
     assert read_token(name) == atom
-    assert token_name(*atom) == name

@@ -60,19 +60,11 @@ CHARGED = ("N+", "O-", "N-", "C-", "C+", "O+", "S+", "S-", "P+", "B-", "F-", "Cl
 METALS = ("Li+", "Na+", "K+", "Mg+2", "Ca+2", "Zn+2", "Na", "Sn", "Hg", "Pt")
 TOKENS = (*ORGANIC, *CHARGED, *METALS, "other")
 OTHER_TOKEN = TOKENS.index("other")
-OTHER_BOND = len(BOND_TYPES)
 _TOKEN = re.compile(r"([A-Z][a-z]?|\*)(?:([+-])(\d*))?")
 
 
-def token_name(atomic_number: int, charge: int) -> str:
-    """'N+' for (7, 1), 'Ca+2' for (20, 2)."""
-    element = "*" if atomic_number == 0 else Chem.GetPeriodicTable().GetElementSymbol(atomic_number)
-    size = str(abs(charge)) if abs(charge) > 1 else ""
-    return element + ("" if charge == 0 else ("+" if charge > 0 else "-") + size)
-
-
 def read_token(name: str) -> tuple[int, int]:
-    """Atomic number and charge of a token; what names no element is a dummy atom, (0, 0)."""
+    """Atomic number and charge: (7, 1) for 'N+', (20, 2) for 'Ca+2'; what names no element is a dummy atom, (0, 0)."""
     match = _TOKEN.fullmatch(name)
     if match is None or match[1] == "*":
         return 0, 0

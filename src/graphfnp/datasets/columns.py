@@ -8,7 +8,7 @@ from typing import Any
 from rdkit import rdBase
 from torch import Tensor
 
-from graphfnp.datasets.smiles import read_molecule
+from graphfnp.datasets.read_smiles import read_molecule
 from graphfnp.datasets.table_files import TextTable
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.labels import label_numbers

@@ -7,7 +7,7 @@ from pathlib import Path
 from rdkit import Chem, rdBase
 
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.smiles import logged_reason
+from graphfnp.datasets.read_smiles import logged_reason
 from graphfnp.datasets.table_files import TextTable, decoded, file_content, text_table
 from graphfnp.errors import InvalidGraphs
 
