@@ -58,6 +58,7 @@ class Event:
     step: int
     steps: int
     record: dict[str, float] | None = None
+    stage: str = "training"  # or "finishing"
 
 
 @dataclass
@@ -271,7 +272,7 @@ class _Loop:
                     encoded = classifier.encode(batch)
                 for phase, optimizer in zip(phases, optimizers, strict=True):
                     self._descend(phase, optimizer, batch, encoded, share, sums)
-                self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices)))
+                self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
         raw = collect(classifier, self.validation, seed=self.seed)
         calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, classifier.class_weight.cpu())
         return Training(TrainedModel(classifier, calibration), progress.history, progress.best_epoch)

@@ -1,0 +1,143 @@
+"""The command line ``graphfnp``: its subcommands are the verbs."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphfnp.cli.data import DataFolder, data_app
+
+# Threads that spin while they wait make a shared machine crawl.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+app = typer.Typer(
+    name="graphfnp",
+    help="Graph classification that knows what it does not know, and can draw why.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data_app, name="data")
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting by its dotted name, e.g. backbone.width=128; repeatable."),
+]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Run folder.")] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option(help="Seed of data order, weights and draws.")] = 0,
+) -> None:
+    """Generate BA2Motifs, train GraphFNP on it, and write a report: two minutes on two cores."""
+    from graphfnp.cli import commands
+
+    commands.demo(out, seed)
+
+
+@app.command()
+def train(
+    dataset: Annotated[str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, or a file.")],
+    method: Annotated[str, typer.Option(help="graphfnp, paper, no-rationales, vanilla.")] = "graphfnp",
+    backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Most epochs; training stops early by validation.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder [default: runs/DATASET-METHOD-SEED].")] = None,
+    split: Annotated[str | None, typer.Option(help="random, scaffold, balanced_scaffold, degree_shift, or a column.")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in your file [default: found by name].")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels in your file [default: found by name].")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
+    settings: Settings = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    devices: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
+    precision: Annotated[str, typer.Option(help="32-true, bf16-mixed, 16-mixed.")] = "32-true",
+    data: DataFolder = None,
+    report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train a method on a dataset; the run folder keeps settings, split, epochs, model, measures and report."""
+    from graphfnp.cli import commands
+
+    options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
+    chosen = commands.Chosen(method, backbone, epochs, seed, settings or [])
+    flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
+    commands.train(dataset, chosen, {k: v for k, v in options.items() if v is not None}, out, data, flags)
+
+
+@app.command()
+def evaluate(
+    run: RunFolder,
+    part: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a run again on its own data: accuracy, AUROC, ECE, NLL, Brier, Rationale F1."""
+    from graphfnp.cli import commands
+
+    commands.evaluate_run(run, part, data, as_json)
+
+
+@app.command()
+def predict(
+    run: RunFolder,
+    source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
+    draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place."""
+    from graphfnp.cli import commands
+
+    commands.predict_rows(run, source, out, smiles, draws, seed, data, as_json)
+
+
+@app.command()
+def rationales(
+    run: RunFolder,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/rationales].")] = None,
+    candidates: Annotated[int, typer.Option(help="Structures drawn for each rationale; the best is kept.")] = 120,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Decode what the model looks for into small graphs: rationales.json and a drawing of each."""
+    from graphfnp.cli import commands
+
+    commands.decode_rationales(run, out, candidates, seed, as_json)
+
+
+@app.command()
+def report(run: RunFolder, data: DataFolder = None) -> None:
+    """Write report.html of a run again, with every figure beside it."""
+    from graphfnp.cli import commands
+
+    commands.write_run_report(run, data)
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; errors a user can mend are printed without a traceback."""
+    if arguments is None:
+        arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "data"):
+        # Help and the list of datasets need no torch, which takes seconds to import.
+        return app(arguments) if arguments[:1] != ["data"] else _explained(arguments)
+    return _explained(arguments)
+
+
+def _explained(arguments: list[str]) -> Any:
+    from graphfnp.cli.console import explained_errors
+
+    with explained_errors():
+        return app(arguments)
+
+
+if __name__ == "__main__":
+    main()

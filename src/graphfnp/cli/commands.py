@@ -1,0 +1,238 @@
+"""What each subcommand does, once the heavy libraries may be imported."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import typer
+from lightning.fabric import Fabric
+from rich.box import SIMPLE_HEAD
+from rich.progress import track
+from rich.table import Table
+
+from graphfnp.checkpoint import write_atomically, write_json
+from graphfnp.cli.console import err, metrics_table, number, out, percent, training_progress
+from graphfnp.datasets.dataset import PARTS, Dataset
+from graphfnp.datasets.load import load
+from graphfnp.datasets.smiles import graphs_from_smiles
+from graphfnp.datasets.structures import structure_to_smiles
+from graphfnp.datasets.tables import summary
+from graphfnp.decoding import DecodingConfig, find_rationales
+from graphfnp.errors import InvalidConfig, InvalidGraphs
+from graphfnp.evaluation import evaluate
+from graphfnp.methods import make_config
+from graphfnp.prediction import predict
+from graphfnp.records import prediction_records
+from graphfnp.report.assemble import report_of_run
+from graphfnp.report.drawing import draw_structure
+from graphfnp.report.page import write_report
+from graphfnp.run import METRICS, Plan, Run, execute
+from graphfnp.settings import with_overrides
+from graphfnp.training import TrainingConfig
+
+DEMO = Plan(
+    "ba2motifs",
+    overrides={"backbone.width": 128, "subgraph_weight": 1.0},
+    training=TrainingConfig(epochs=50, patience=50, finishing_epochs=10),
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What to train, as said on the command line."""
+
+    method: str
+    backbone: str | None
+    epochs: int | None
+    seed: int
+    settings: list[str]
+
+    def plan(self, dataset: str, options: Mapping[str, Any]) -> Plan:
+        training, overrides = TrainingConfig(), {}
+        for setting in self.settings:
+            name, found, value = setting.partition("=")
+            if not found:
+                raise InvalidConfig(f"--set {setting}", "--set NAME=VALUE", "write for example --set backbone.width=128")
+            if name.startswith("training."):
+                training = with_overrides(training, {name.removeprefix("training."): value})
+            else:
+                overrides[name] = value
+        if self.backbone is not None:
+            overrides["backbone.name"] = self.backbone
+        if self.epochs is not None:
+            training = replace(training, epochs=self.epochs)
+        make_config(self.method, overrides)  # a wrong setting should fail before data is read
+        return Plan(dataset, self.method, self.seed, overrides, training, options)
+
+
+@dataclass(frozen=True)
+class Flags:
+    resume: bool = False
+    overwrite: bool = False
+    devices: int = 1
+    precision: str = "32-true"
+    report: bool = True
+    as_json: bool = False
+
+
+def demo(folder: Path, seed: int) -> None:
+    _train(replace(DEMO, seed=seed), folder, None, Flags(overwrite=True))
+
+
+def train(
+    dataset: str, chosen: Chosen, options: Mapping[str, Any], folder: Path | None, data: Path | None, flags: Flags
+) -> None:
+    plan = chosen.plan(dataset, options)
+    name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
+    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags)
+
+
+def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
+    started = time.perf_counter()
+    loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
+    _describe(loaded)
+    fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=flags.precision)  # type: ignore[arg-type]
+    fabric.launch()
+    with training_progress(quiet=flags.as_json or fabric.global_rank > 0) as watch:
+        run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
+    if fabric.global_rank:
+        return
+    metrics = json.loads((folder / METRICS).read_text())
+    page = write_report(report_of_run(run, data), folder) if flags.report else None
+    if flags.as_json:
+        typer.echo(json.dumps(metrics, indent=1))
+        return
+    out.print(metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)"))
+    out.print(f"run     {folder}", highlight=False)
+    if page:
+        out.print(f"report  {page}", highlight=False)
+
+
+def _describe(dataset: Dataset) -> None:
+    parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
+    err.print(f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}", highlight=False)
+    if dataset.problems:
+        err.print(summary(dataset), style="yellow", highlight=False)
+    for note in dataset.split.notes:
+        err.print(f"note: {note}", style="yellow", highlight=False)
+
+
+def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
+    run = Run(folder)
+    if part not in PARTS:
+        raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
+    model = run.model
+    metrics, _ = evaluate(model, getattr(run.dataset(data), part), seed=run.plan.seed)
+    if part == "test":
+        write_json(folder / METRICS, metrics)
+    if as_json:
+        typer.echo(json.dumps(metrics, indent=1))
+    else:
+        out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
+
+
+def predict_rows(
+    folder: Path, source: str, target: Path | None, smiles: str | None, draws: int, seed: int, data: Path | None, as_json: bool
+) -> None:
+    model = Run(folder).model
+    schema = model.classifier.schema
+    if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
+        raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
+    if schema.features == "molecule" and not Path(source).suffix[1:].isalpha() and not Path(source).exists():
+        graphs, rows, problems = graphs_from_smiles([source])
+    else:
+        loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
+        graphs, problems = loaded.graphs, loaded.problems
+        rows = loaded.rows
+    row_numbers = list(range(len(graphs))) if rows is None and graphs is not None else [] if rows is None else rows.tolist()
+    predictions = None
+    if graphs is not None:
+        predictions = predict(model, graphs, draws, seed)
+    records = prediction_records(predictions, graphs, schema, row_numbers, problems)
+    _write_records(records, target, as_json)
+    failed = sum(record["status"] != "ok" for record in records)
+    if failed:
+        err.print(f"{failed} of {len(records)} rows could not be read; each says why in its place", style="yellow")
+        if failed == len(records):
+            raise typer.Exit(1)
+
+
+def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: bool) -> None:
+    if target is not None and target.suffix == ".json":
+        write_json(target, records)
+    elif target is not None:
+        frame = pd.DataFrame(records)
+        if target.suffix == ".csv":
+            write_atomically(target, frame.to_csv(index=False).encode())
+        else:
+            frame.to_parquet(target, index=False)
+    if as_json:
+        typer.echo(json.dumps(records, indent=1))
+    elif target is not None:
+        err.print(f"{len(records)} rows -> {target}", highlight=False)
+    else:
+        table = Table("row", "input", "class", "probability", "90 % of draws", "model uncertainty", "distance", box=SIMPLE_HEAD)
+        for record in records[:50]:
+            if record["status"] != "ok":
+                table.add_row(str(record["row"]), record["input"], f"[yellow]{record['reason']}[/yellow]")
+                continue
+            spread = f"{percent(record['low'])} to {percent(record['high'])}"
+            table.add_row(
+                str(record["row"]), record["input"], record["class"], percent(record["probability"]), spread,
+                number(record["model_uncertainty"]), number(record["distance"]),
+            )  # fmt: skip
+        out.print(table)
+        if len(records) > 50:
+            out.print(f"... and {len(records) - 50} more rows; write all of them with --out FILE")
+
+
+def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: int, as_json: bool) -> None:
+    model = Run(folder).model
+    schema = model.classifier.schema
+    found = find_rationales(model, DecodingConfig(candidates=candidates), seed)
+    if found is None:
+        raise InvalidGraphs(f"{folder}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
+    target = target or folder / "rationales"
+    records = []
+    for number_, structure in track(
+        list(enumerate(found.structures)), description="drawing", console=err, disable=as_json, transient=True
+    ):
+        assert structure is not None
+        assert found.class_probability is not None
+        assert found.similarity is not None
+        smiles = structure_to_smiles(structure, schema) if schema.kind == "molecule" else None
+        records.append(
+            {
+                "rationale": number_,
+                "label": schema.class_names[int(found.label[number_])],
+                "num_nodes": structure.num_nodes,
+                "valid": smiles is not None if schema.kind == "molecule" else True,
+                "smiles": smiles,
+                "node_types": [schema.node_types[kind] for kind in structure.node_type],
+                "edges": [[i, j, schema.edge_types[kind]] for i, j, kind in structure.edges],
+                "class_probability": float(found.class_probability[number_]),
+                "similarity": float(found.similarity[number_]),
+            }
+        )
+        write_atomically(target / f"rationale-{number_}.svg", draw_structure(structure, schema).encode())
+    write_json(target / "rationales.json", records)
+    if as_json:
+        typer.echo(json.dumps(records, indent=1))
+        return
+    table = Table("rationale", "class", "nodes", "p(class)", "kernel", "structure", box=SIMPLE_HEAD)
+    for record in records:
+        shape = record["smiles"] or " ".join(f"{i}-{j}" for i, j, _ in record["edges"])
+        table.add_row(
+            str(record["rationale"]), record["label"], str(record["num_nodes"]), percent(record["class_probability"]),
+            number(record["similarity"]), shape,
+        )  # fmt: skip
+    out.print(table)
+    out.print(f"drawings and rationales.json in {target}", highlight=False)
+
+
+def write_run_report(folder: Path, data: Path | None) -> None:
+    out.print(f"report  {write_report(report_of_run(Run(folder), data), folder)}", highlight=False)

@@ -1,0 +1,84 @@
+"""What the command line shows: progress, tables of measures, and errors that say what to do."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from graphfnp.errors import GraphFNPError
+from graphfnp.training import Event
+
+out = Console()
+err = Console(stderr=True)
+
+
+@contextmanager
+def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+    """A watcher that draws a bar for the epochs and one for the batches, on standard error."""
+    columns = (
+        TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), TextColumn("{task.fields[facts]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=err, disable=quiet) as progress:
+        epochs = progress.add_task("epochs", total=None, facts="")
+        steps = progress.add_task("batches", total=None, facts="")
+
+        def watch(event: Event) -> None:
+            progress.update(steps, total=event.steps, completed=event.step)
+            if event.stage != "training":
+                progress.update(steps, description=event.stage)
+                progress.update(epochs, description=event.stage, total=event.epochs, completed=event.epoch)
+                return
+            progress.update(epochs, total=event.epochs, completed=event.epoch)
+            if event.record is not None:
+                loss, accuracy = event.record["validation_nll"], event.record["validation_accuracy"]
+                facts = f"validation NLL {loss:.3f}, accuracy {accuracy:.1%}"
+                progress.update(epochs, completed=event.epoch + 1, facts=facts)
+
+        yield watch
+
+
+def percent(value: Any) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def number(value: Any) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
+    """The measures a reader asks for first, each with what it is compared with."""
+    table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
+    low, high = metrics.get("ece_interval") or (None, None)
+    table.add_row("accuracy", percent(metrics.get("accuracy")), f"{metrics['num_graphs']} graphs")
+    table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
+    floor = f"95 % interval {percent(low)} to {percent(high)}; a perfect model would show {percent(metrics.get('ece_floor'))}"
+    table.add_row("ECE", percent(metrics.get("ece")), floor)
+    table.add_row("NLL", number(metrics.get("nll")), "lower is better")
+    table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
+    if "rationale_f1" in metrics:
+        for k, value in metrics["rationale_f1"].items():
+            macro = percent(metrics["rationale_f1_macro"][k])
+            constant = percent(metrics["rationale_f1_constant"])
+            table.add_row(f"Rationale F1, K={k}", percent(value), f"macro {macro}; always one class {constant}")
+    return table
+
+
+@contextmanager
+def explained_errors() -> Iterator[None]:
+    """A GraphFNPError ends the program with its three lines and exit code 2; Ctrl-C with 130."""
+    try:
+        yield
+    except GraphFNPError as error:
+        body = f"[bold]given[/bold]       {error.given}\n[bold]expected[/bold]    {error.expected}\n[bold]what to do[/bold]  {error.to_do}"
+        err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err.print("stopped; an interrupted training goes on with --resume")
+        sys.exit(130)
