@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs, listed
-
-UNLABELLED = -1
+from graphfnp.graph_checks import check
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Batch:
         )
 
     def to(self, device: torch.device | str) -> "Batch":
-        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
 
@@ -128,68 +126,18 @@ class PackedGraphs:
             x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
             None if text is None else tuple(text),
         )  # fmt: skip
-        graphs._check()
+        check(graphs)
         owner = torch.repeat_interleave(torch.arange(len(graphs)), edge_ptr.diff())
         source, target = edge_index.long() + node_ptr[owner]
         key = target * max(len(x), 1) + source
         order = torch.argsort(key)
         mirrored = torch.sort(source * max(len(x), 1) + target).values
         pick = None if (order.diff() == 1).all() else order
-        sorted_fields = {
+        sorted_fields: dict[str, Any] = {
             name: value if value is None or pick is None else value[..., pick] if name == "edge_index" else value[pick]
             for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("edge_truth", edge_truth))
         }
         return replace(graphs, **sorted_fields, undirected=bool(torch.equal(key[order], mirrored)))
-
-    def _check(self) -> None:
-        """Raise InvalidGraphs for the first thing that is wrong, naming the graphs."""
-        sizes, schema = self.node_ptr.diff(), self.schema
-        if (sizes == 0).any():
-            raise InvalidGraphs(
-                f"graphs without nodes: {listed(torch.where(sizes == 0)[0].tolist())}",
-                "at least one node in every graph",
-                "remove these graphs, or give each a node",
-            )
-        if self.x.ndim != 2 or self.x.shape[1] != schema.num_columns:
-            raise InvalidGraphs(
-                f"node features of shape {tuple(self.x.shape)}",
-                f"[nodes, {schema.num_columns}]",
-                "use the features the schema names",
-            )
-        # The extremes are NaN or infinite when any value is; asking every value would copy features that live on disk.
-        if schema.is_continuous and len(self.x) and not torch.isfinite(torch.stack(self.x.aminmax())).all():
-            bad = self._owners(torch.where(~torch.isfinite(self.x).all(1))[0])
-            raise InvalidGraphs(
-                f"NaN or infinite node features in graphs {listed(bad)}",
-                "finite numbers",
-                "fill in or remove the missing values",
-            )
-        for name, values, cardinalities in (
-            ("node feature", None if schema.is_continuous else self.x, schema.node_sizes),
-            ("edge feature", self.edge_attr, schema.edge_sizes),
-            ("node type", None if self.node_type is None else self.node_type[:, None], (len(schema.node_types),)),
-        ):
-            _check_range(name, values, cardinalities)
-        owner = torch.repeat_interleave(torch.arange(len(self)), self.edge_ptr.diff())
-        outside = ((self.edge_index < 0) | (self.edge_index >= sizes[owner])).any(0)
-        if outside.any():
-            first = int(torch.where(outside)[0][0])
-            raise InvalidGraphs(
-                f"edge {self.edge_index[:, first].tolist()} in graph {int(owner[first])} of {int(sizes[owner[first]])} nodes"
-                f" ({int(outside.sum())} such edges)",
-                "node numbers from 0 to nodes - 1, local to the graph",
-                "check how nodes were numbered",
-            )
-        wrong = (self.y < UNLABELLED) | (self.y >= schema.num_classes)
-        if wrong.any():
-            raise InvalidGraphs(
-                f"labels {listed(sorted(set(self.y[wrong].tolist())))}",
-                f"labels 0 to {schema.num_classes - 1} ({', '.join(schema.class_names)}), or {UNLABELLED} for unknown",
-                "map the labels to class numbers",
-            )
-
-    def _owners(self, nodes: Tensor) -> list[int]:
-        return sorted(set((torch.searchsorted(self.node_ptr, nodes, right=True) - 1).tolist()))
 
     # ---------------------------------------------------------------- reading
 
@@ -277,7 +225,9 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
 
     def joined(name: str) -> Tensor | None:
         values = [getattr(part, name) for part in parts]
-        return None if any(value is None for value in values) else torch.cat(values, dim=-1 if name == "edge_index" else 0)
+        return (
+            None if any(value is None for value in values) else torch.cat(values, dim=-1 if name == "edge_index" else 0)
+        )
 
     fields = {name: joined(name) for name in ("x", "edge_index", "y", "edge_attr", "node_type", "edge_truth")}
     texts = [part.text for part in parts]
@@ -317,22 +267,7 @@ def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
     """Positions of the chosen segments, and the pointer of their concatenation."""
     starts, sizes = ptr[index], ptr[index + 1] - ptr[index]
     new_ptr = _pointer(sizes)
-    positions = torch.arange(int(new_ptr[-1]), device=ptr.device) + torch.repeat_interleave(starts - new_ptr[:-1], sizes)
+    positions = torch.arange(int(new_ptr[-1]), device=ptr.device) + torch.repeat_interleave(
+        starts - new_ptr[:-1], sizes
+    )
     return positions, new_ptr
-
-
-def _check_range(name: str, values: Tensor | None, sizes: tuple[int, ...]) -> None:
-    if values is None:
-        return
-    if values.shape[1] != len(sizes):
-        raise InvalidGraphs(f"{values.shape[1]} {name} columns", f"{len(sizes)} columns", "use the columns the schema names")
-    if len(values) == 0:
-        return
-    low, high = values.amin(0).tolist(), values.amax(0).tolist()
-    for column, size in enumerate(sizes):
-        if low[column] < 0 or high[column] >= size:
-            raise InvalidGraphs(
-                f"{name} column {column} with values {low[column]} to {high[column]}",
-                f"values 0 to {size - 1}",
-                "map the values to the numbers of the schema",
-            )
