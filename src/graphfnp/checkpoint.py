@@ -123,5 +123,7 @@ def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) 
     """A classifier of the recorded method, settings and schema, its weights still untrained."""
     method = CLASSIFIERS[record["method"]]
     settings = from_json(type(method.config), record["settings"])
-    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()}
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()
+    }
     return method.classifier(Schema(**fields), settings, backbone)

@@ -137,14 +137,19 @@ class GraphClassifier(nn.Module, ABC):
     def cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
         """Mean over graphs of the class-weighted cross-entropy; logits [..., graphs, classes].
 
-        Divided by the number of graphs, not by the sum of weights: the mean over processes is then the mean over graphs.
+        Divided by the number of graphs, not by the sum of weights: so the mean over processes is the mean over graphs.
         """
         target = y.expand(logits.shape[:-1])
         losses = nn.functional.cross_entropy(logits.flatten(0, -2), target.flatten(), reduction="none")
         return (losses * self.class_weight[target.flatten()]).mean()
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, edge_attr: Tensor | None = None, num_draws: int = 16
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        num_draws: int = 16,
     ) -> Tensor:
         """Log-probabilities [graphs, classes]: what ``torch_geometric.explain.Explainer`` calls."""
         owner = x.new_zeros(len(x), dtype=torch.long) if batch is None else batch

@@ -15,24 +15,36 @@ from graphfnp.rationales import Rationales, Structure
 
 @dataclass(frozen=True)
 class DecodingConfig:
-    """How many candidates of which sizes are drawn for a rationale, and when a node is left out."""
+    """How many candidates of which sizes are drawn for a rationale, how they are ranked, and what pruning may cost."""
 
     candidates: int = 120
-    smallest: int = 4
+    smallest: int = 5
     largest: int = 10
     temperature: float = 0.8
-    class_weight: float = 1.0  # of log p(class | G)
-    similarity_weight: float = 1.0  # of log kappa
-    likelihood_weight: float = 1.0  # of log p(G | rationale, size)
-    tolerance: float = 0.1  # of class probability that a smaller structure may lose
+    most_odds: float = 20.0  # log-odds beyond this are all certain
+    likelihood_weight: float = 1.0
+    tolerance: float = 0.2  # share of its log-odds that a structure may lose with a node
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the model says of structures, each for the rationale beside it."""
+
+    log_odds: Tensor  # of the rationale's class against the others
+    probability: Tensor  # of the rationale's class
+    similarity: Tensor  # kernel between the re-encoded structure and the rationale
+    log_likelihood: Tensor  # of the structure, decoded from the rationale
+
+    def score(self, config: DecodingConfig) -> Tensor:
+        return self.log_odds.clamp(max=config.most_odds) + config.likelihood_weight * self.log_likelihood
 
 
 @torch.no_grad()
 def find_rationales(model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0) -> Rationales | None:
     """Decode every rationale: the best of many candidates, then without the nodes its evidence does not need.
 
-    Candidates are ranked by a log p(class | G) + b log kappa(G, rationale) + c log p(G | rationale, size): the model's
-    own evidence on the re-encoded graph, and how natural the decoder finds it.
+    Candidates are ranked by log-odds of the rationale's class + log p(G | rationale, size): what the classifier makes
+    of the re-encoded graph, and how natural the decoder finds it.
     """
     config = config or DecodingConfig()
     rationales = model.classifier.rationales()
@@ -43,45 +55,49 @@ def find_rationales(model: TrainedModel, config: DecodingConfig | None = None, s
     owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
     sizes = torch.randint(config.smallest, config.largest + 1, (len(owner),), generator=generator)
     structures = model.classifier.decode(rationales.embedding[owner], sizes, config.temperature, generator)
-    score, _, _ = _evidence(model, structures, owner, rationales.label, config)
+    score = evidence(model, structures, owner).score(config)
     best = [int(torch.where(owner == r, score, -torch.inf).argmax()) for r in range(len(rationales))]
-    chosen = [_pruned(model, structures[b], r, rationales.label, config) for r, b in enumerate(best)]
-    _, probability, similarity = _evidence(model, chosen, torch.arange(len(chosen)), rationales.label, config)
-    return replace(rationales, structures=tuple(chosen), class_probability=probability, similarity=similarity)
+    chosen = [_pruned(model, structures[b], r, config) for r, b in enumerate(best)]
+    found = evidence(model, chosen, torch.arange(len(chosen)))
+    return replace(
+        rationales, structures=tuple(chosen), class_probability=found.probability, similarity=found.similarity
+    )
 
 
-def _evidence(
-    model: TrainedModel, structures: Sequence[Structure], rationale: Tensor, label: Tensor, config: DecodingConfig
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Score, class probability and kernel similarity of each structure for the rationale beside it."""
-    graphs = graphs_from_structures(structures, model.classifier.schema)
-    raw = collect(model.classifier, graphs, num_draws=16)
-    # Calibration was fitted on whole graphs; the classifier learned parts at the scale of its own logits.
-    probabilities = raw.logits.softmax(-1).mean(0)
-    probability = probabilities.gather(1, label[rationale].unsqueeze(1))[:, 0]
-    log_kappa, log_likelihood = [], []
+@torch.no_grad()
+def evidence(model: TrainedModel, structures: Sequence[Structure], rationale: Tensor) -> Evidence:
+    """Re-encode structures and ask the model about each. Calibration is left out: it was fitted on whole graphs."""
+    classifier = model.classifier
+    rationales = classifier.rationales()
+    assert rationales is not None
+    graphs = graphs_from_structures(structures, classifier.schema)
+    logits = collect(classifier, graphs, num_draws=16).logits
+    label = rationales.label[rationale]
+    own = torch.nn.functional.one_hot(label, logits.shape[-1]).bool()
+    others = logits.masked_fill(own, -torch.inf).logsumexp(-1)
+    odds = (logits[:, own] - others).mean(0)
+    probability = logits.softmax(-1).mean(0)[own]
+    similarity, likelihood = [], []
     for part in torch.arange(len(graphs)).split(512):
         batch = graphs.batch(part)
-        log_kappa.append(model.classifier.log_similarity(batch, rationale[part]))
-        log_likelihood.append(model.classifier.log_likelihood(batch, rationale[part]))
-    similarity = torch.cat(log_kappa)
-    score = config.class_weight * probability.clamp(min=1e-6).log() + config.similarity_weight * similarity
-    return score + config.likelihood_weight * torch.cat(log_likelihood), probability, similarity.exp()
+        similarity.append(classifier.log_similarity(batch, rationale[part]).exp())
+        likelihood.append(classifier.log_likelihood(batch, rationale[part]))
+    return Evidence(odds, probability, torch.cat(similarity), torch.cat(likelihood))
 
 
-def _pruned(model: TrainedModel, structure: Structure, rationale: int, label: Tensor, config: DecodingConfig) -> Structure:
-    """Leave out node after node while the structure stays connected and its class probability holds."""
-    _, probability, _ = _evidence(model, [structure], torch.tensor([rationale]), label, config)
-    floor = float(probability) - config.tolerance
+def _pruned(model: TrainedModel, structure: Structure, rationale: int, config: DecodingConfig) -> Structure:
+    """Leave out node after node while the structure stays connected and keeps most of its log-odds."""
+    odds = evidence(model, [structure], torch.tensor([rationale])).log_odds
+    floor = (1 - config.tolerance) * min(float(odds), config.most_odds)
     while structure.num_nodes > config.smallest:
         smaller = [part for node in range(structure.num_nodes) if (part := without_node(structure, node)) is not None]
         if not smaller:
             break
-        _, probability, _ = _evidence(model, smaller, torch.full((len(smaller),), rationale), label, config)
-        best = int(probability.argmax())
-        if float(probability[best]) < floor:
+        found = evidence(model, smaller, torch.full((len(smaller),), rationale))
+        kept = torch.where(found.log_odds >= floor, found.score(config), -torch.inf)
+        if not torch.isfinite(kept).any():
             break
-        structure = smaller[best]
+        structure = smaller[int(kept.argmax())]
     return structure
 
 

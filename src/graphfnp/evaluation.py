@@ -26,9 +26,11 @@ def evaluate(
     """Scores of the predictions and, where the method has rationales, their Rationale F1."""
     graphs = matching(graphs, model.classifier.schema)
     if not (graphs.y >= 0).any():
-        raise InvalidGraphs(f"{len(graphs)} graphs without labels", "labelled graphs", "use predict for unlabelled graphs")
+        raise InvalidGraphs(
+            f"{len(graphs)} graphs without labels", "labelled graphs", "use predict for unlabelled graphs"
+        )
     predictions = predict(model, graphs, num_draws, seed)
-    metrics = all_scores(predictions)
+    metrics: dict[str, Any] = all_scores(predictions)
     rationales = model.classifier.rationales()
     if rationales is not None:
         metrics.update(_rationale_scores(model.classifier, graphs, rationales.label, seed))

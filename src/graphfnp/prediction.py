@@ -1,7 +1,7 @@
 """The verb ``predict``: graphs in, calibrated draws of class probabilities out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ class TrainedModel:
     """A classifier with the calibration that belongs to it."""
 
     classifier: GraphClassifier
-    calibration: Calibration = Calibration()
+    calibration: Calibration = field(default_factory=Calibration)
 
 
 @dataclass(frozen=True, eq=False)

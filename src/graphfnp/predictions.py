@@ -28,7 +28,9 @@ class Predictions:
     def __post_init__(self) -> None:
         if self.draws.ndim != 3 or self.draws.shape[1] != len(self.y):
             raise InvalidGraphs(
-                f"draws of shape {tuple(self.draws.shape)} for {len(self.y)} labels", "[draws, graphs, classes]", "reshape"
+                f"draws of shape {tuple(self.draws.shape)} for {len(self.y)} labels",
+                "[draws, graphs, classes]",
+                "reshape",
             )
 
     def __len__(self) -> int:

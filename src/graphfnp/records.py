@@ -25,9 +25,7 @@ def prediction_records(
 def _predicted(predictions: Predictions, graphs: PackedGraphs, schema: Schema, rows: Sequence[int]):
     probabilities, interval = predictions.probabilities.tolist(), predictions.interval().tolist()
     labels = predictions.label.tolist()
-    uncertainty = [
-        getattr(predictions, f"{kind}_uncertainty").tolist() for kind in ("total", "data", "model")
-    ]
+    uncertainty = [getattr(predictions, f"{kind}_uncertainty").tolist() for kind in ("total", "data", "model")]
     distance = [None] * len(rows) if predictions.distance is None else predictions.distance.tolist()
     for g, row in enumerate(rows):
         label = labels[g]

@@ -57,7 +57,9 @@ class Run:
     def __post_init__(self) -> None:
         if not (self.folder / CONFIG).is_file():
             raise InvalidRun(
-                f"{self.folder}, which holds no {CONFIG}" if self.folder.is_dir() else f"{self.folder}, which is no folder",
+                f"{self.folder}, which holds no {CONFIG}"
+                if self.folder.is_dir()
+                else f"{self.folder}, which is no folder",
                 "a run folder",
                 "give the folder that `graphfnp train` wrote, e.g. runs/demo",
             )
@@ -75,7 +77,9 @@ class Run:
                 from_json(TrainingConfig, record["training"]), record["data_options"],
             )  # fmt: skip
         except KeyError as error:
-            raise InvalidRun(f"{self.folder / CONFIG} without {error}", "a record of this version", "train again") from None
+            raise InvalidRun(
+                f"{self.folder / CONFIG} without {error}", "a record of this version", "train again"
+            ) from None
 
     @cached_property
     def model(self) -> TrainedModel:

@@ -15,7 +15,7 @@ Config = TypeVar("Config")
 
 
 def with_overrides(config: Config, overrides: Mapping[str, Any]) -> Config:
-    """``with_overrides(config, {"backbone.name": "gat", "local_dim": "32"})``; text values are read by the field's type."""
+    """``with_overrides(config, {"backbone.name": "gat", "local_dim": "32"})``; text is read by the field's type."""
     for name, value in overrides.items():
         config = _override(config, name.split("."), value, name)
     return config
@@ -61,7 +61,9 @@ def _override(config: Any, path: list[str], value: Any, full_name: str) -> Any:
         return replace(config, **{path[0]: _override(getattr(config, path[0]), path[1:], value, full_name)})
     if is_dataclass(getattr(config, path[0])):
         raise InvalidConfig(
-            f"a value for {full_name!r}", f"one of its parts: {', '.join(names(getattr(config, path[0])))}", "name the part"
+            f"a value for {full_name!r}",
+            f"one of its parts: {', '.join(names(getattr(config, path[0])))}",
+            "name the part",
         )
     return replace(config, **{path[0]: _read(value, kinds[path[0]], full_name)})
 
@@ -81,7 +83,9 @@ def _read(value: Any, kind: Any, name: str) -> Any:
         return str(value)
     if isinstance(value, str):
         try:
-            value = ast.literal_eval(value.strip().capitalize() if value.strip().lower() in ("true", "false") else value)
+            value = ast.literal_eval(
+                value.strip().capitalize() if value.strip().lower() in ("true", "false") else value
+            )
         except (ValueError, SyntaxError):
             raise InvalidConfig(f"{name}={value!r}", f"a value of type {kind.__name__}", "correct the value") from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):

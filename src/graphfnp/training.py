@@ -182,7 +182,9 @@ class _Loop:
         self.save()
         self.watch(Event(epoch, config.epochs, len(indices), len(indices), progress.history[-1]))
 
-    def _descend(self, phase: Phase, optimizer, batch: Batch, encoded: Any, share: float, sums: dict[str, Tensor]) -> None:
+    def _descend(
+        self, phase: Phase, optimizer, batch: Batch, encoded: Any, share: float, sums: dict[str, Tensor]
+    ) -> None:
         with self.fabric.autocast():
             terms = phase.loss(batch, encoded)
         if not terms:  # a phase that does not act yet
@@ -195,7 +197,7 @@ class _Loop:
         optimizer.step()
         for name, term in terms.items():
             key = f"{phase.name}/{name}"
-            sums[key] = sums.get(key, 0.0) + term.detach()  # type: ignore[assignment]
+            sums[key] = sums.get(key, 0.0) + term.detach()
 
     def _batches(self, name: str, epoch: int) -> list[Tensor]:
         config = self.config
@@ -229,7 +231,9 @@ class _Loop:
         plain = _weighted_nll(Calibration(), raw, self.validation.y, weight)
         if not torch.isfinite(torch.tensor(loss)):
             raise InvalidRun(
-                f"validation loss {loss} in epoch {epoch}", "a finite loss", "lower learning_rate, or check the features"
+                f"validation loss {loss} in epoch {epoch}",
+                "a finite loss",
+                "lower learning_rate, or check the features",
             )
         side = self._side_loss(judged)
         loss += side
@@ -241,7 +245,13 @@ class _Loop:
         with torch.no_grad():
             facts = judged.diagnostics(sample)
         accuracy = float((raw.logits.softmax(-1).mean(0).argmax(-1) == self.validation.y).float().mean())
-        return {"validation_nll": loss - side, "side_loss": side, "validation_nll_raw": plain, "validation_accuracy": accuracy, **facts}
+        return {
+            "validation_nll": loss - side,
+            "side_loss": side,
+            "validation_nll_raw": plain,
+            "validation_accuracy": accuracy,
+            **facts,
+        }
 
     @torch.no_grad()
     def _side_loss(self, judged: GraphClassifier) -> float:

@@ -18,7 +18,8 @@ class WeightAverage:
     def update(self, classifier: GraphClassifier) -> None:
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
         self.steps += 1
-        averaged, current = list(self.averaged.parameters()), [p.detach() for p in classifier.parameters()]
+        averaged = [parameter.detach() for parameter in self.averaged.parameters()]
+        current = [parameter.detach() for parameter in classifier.parameters()]
         torch._foreach_lerp_(averaged, current, 1 - decay)
         # Running statistics are averages already; flags and counters cannot be averaged.
         for own, new in zip(self.averaged.buffers(), classifier.buffers(), strict=True):

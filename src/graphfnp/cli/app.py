@@ -25,7 +25,9 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a fini
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting by its dotted name, e.g. backbone.width=128; repeatable."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Any setting by its dotted name, e.g. backbone.width=128; repeatable."
+    ),
 ]
 
 
@@ -42,15 +44,25 @@ def demo(
 
 @app.command()
 def train(
-    dataset: Annotated[str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, or a file.")],
+    dataset: Annotated[
+        str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, or a file.")
+    ],
     method: Annotated[str, typer.Option(help="graphfnp, paper, no-rationales, vanilla.")] = "graphfnp",
     backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Most epochs; training stops early by validation.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder [default: runs/DATASET-METHOD-SEED].")] = None,
-    split: Annotated[str | None, typer.Option(help="random, scaffold, balanced_scaffold, degree_shift, or a column.")] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in your file [default: found by name].")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels in your file [default: found by name].")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder [default: runs/DATASET-METHOD-SEED].")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="random, scaffold, balanced_scaffold, degree_shift, or a column.")
+    ] = None,
+    smiles: Annotated[
+        str | None, typer.Option(help="Column of the SMILES in your file [default: found by name].")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of the labels in your file [default: found by name].")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
@@ -87,7 +99,9 @@ def evaluate(
 def predict(
     run: RunFolder,
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")
+    ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,

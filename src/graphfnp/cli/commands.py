@@ -56,7 +56,9 @@ class Chosen:
         for setting in self.settings:
             name, found, value = setting.partition("=")
             if not found:
-                raise InvalidConfig(f"--set {setting}", "--set NAME=VALUE", "write for example --set backbone.width=128")
+                raise InvalidConfig(
+                    f"--set {setting}", "--set NAME=VALUE", "write for example --set backbone.width=128"
+                )
             if name.startswith("training."):
                 training = with_overrides(training, {name.removeprefix("training."): value})
             else:
@@ -95,7 +97,8 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
     _describe(loaded)
-    fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=flags.precision)  # type: ignore[arg-type]
+    precision: Any = flags.precision  # Fabric checks it
+    fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
     with training_progress(quiet=flags.as_json or fabric.global_rank > 0) as watch:
         run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
@@ -106,7 +109,9 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     if flags.as_json:
         typer.echo(json.dumps(metrics, indent=1))
         return
-    out.print(metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)"))
+    out.print(
+        metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
+    )
     out.print(f"run     {folder}", highlight=False)
     if page:
         out.print(f"report  {page}", highlight=False)
@@ -114,7 +119,10 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
 
 def _describe(dataset: Dataset) -> None:
     parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
-    err.print(f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}", highlight=False)
+    err.print(
+        f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}",
+        highlight=False,
+    )
     if dataset.problems:
         err.print(summary(dataset), style="yellow", highlight=False)
     for note in dataset.split.notes:
@@ -136,23 +144,30 @@ def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> N
 
 
 def predict_rows(
-    folder: Path, source: str, target: Path | None, smiles: str | None, draws: int, seed: int, data: Path | None, as_json: bool
+    folder: Path,
+    source: str,
+    target: Path | None,
+    smiles: str | None,
+    draws: int,
+    seed: int,
+    data: Path | None,
+    as_json: bool,
 ) -> None:
     model = Run(folder).model
     schema = model.classifier.schema
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
     if schema.features == "molecule" and not Path(source).suffix[1:].isalpha() and not Path(source).exists():
-        graphs, rows, problems = graphs_from_smiles([source])
+        graphs, found, problems = graphs_from_smiles([source])
+        rows = found.tolist()
     else:
         loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
         graphs, problems = loaded.graphs, loaded.problems
-        rows = loaded.rows
-    row_numbers = list(range(len(graphs))) if rows is None and graphs is not None else [] if rows is None else rows.tolist()
+        rows = list(range(len(graphs))) if loaded.rows is None else loaded.rows.tolist()
     predictions = None
-    if graphs is not None:
+    if graphs is not None and len(graphs):
         predictions = predict(model, graphs, draws, seed)
-    records = prediction_records(predictions, graphs, schema, row_numbers, problems)
+    records = prediction_records(predictions, graphs, schema, rows, problems)
     _write_records(records, target, as_json)
     failed = sum(record["status"] != "ok" for record in records)
     if failed:
@@ -175,7 +190,9 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     elif target is not None:
         err.print(f"{len(records)} rows -> {target}", highlight=False)
     else:
-        table = Table("row", "input", "class", "probability", "90 % of draws", "model uncertainty", "distance", box=SIMPLE_HEAD)
+        table = Table(
+            "row", "input", "class", "probability", "90 % of draws", "model uncertainty", "distance", box=SIMPLE_HEAD
+        )
         for record in records[:50]:
             if record["status"] != "ok":
                 table.add_row(str(record["row"]), record["input"], f"[yellow]{record['reason']}[/yellow]")
@@ -195,9 +212,11 @@ def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: 
     schema = model.classifier.schema
     found = find_rationales(model, DecodingConfig(candidates=candidates), seed)
     if found is None:
-        raise InvalidGraphs(f"{folder}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
+        raise InvalidGraphs(
+            f"{folder}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp"
+        )
     target = target or folder / "rationales"
-    records = []
+    records: list[dict[str, Any]] = []
     for number_, structure in track(
         list(enumerate(found.structures)), description="drawing", console=err, disable=as_json, transient=True
     ):

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -58,8 +59,9 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     low, high = metrics.get("ece_interval") or (None, None)
     table.add_row("accuracy", percent(metrics.get("accuracy")), f"{metrics['num_graphs']} graphs")
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
-    floor = f"95 % interval {percent(low)} to {percent(high)}; a perfect model would show {percent(metrics.get('ece_floor'))}"
-    table.add_row("ECE", percent(metrics.get("ece")), floor)
+    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
+    table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
     if "rationale_f1" in metrics:
@@ -76,7 +78,8 @@ def explained_errors() -> Iterator[None]:
     try:
         yield
     except GraphFNPError as error:
-        body = f"[bold]given[/bold]       {error.given}\n[bold]expected[/bold]    {error.expected}\n[bold]what to do[/bold]  {error.to_do}"
+        lines = (("given", error.given), ("expected", error.expected), ("what to do", error.to_do))
+        body = "\n".join(f"[bold]{name:12}[/bold]{escape(text)}" for name, text in lines)
         err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))
         sys.exit(2)
     except KeyboardInterrupt:

@@ -25,7 +25,9 @@ class Split:
     def __post_init__(self) -> None:
         together = torch.cat([self.train, self.validation, self.test])
         if len(together.unique()) != len(together):
-            raise InvalidGraphs("a graph in two parts of the split", "disjoint train, validation and test", "check the split")
+            raise InvalidGraphs(
+                "a graph in two parts of the split", "disjoint train, validation and test", "check the split"
+            )
 
     def to_json(self) -> dict:
         return {"how": self.how, "notes": list(self.notes), **{part: getattr(self, part).tolist() for part in PARTS}}

@@ -56,7 +56,7 @@ class GraphFNPConfig:
     subgraph_weight: float = 0.0  # classification of parts with the label of the whole
     decoder: GraphDecoderConfig = field(default_factory=GraphDecoderConfig)
     decoder_graphs: int = 16  # graphs of a batch that the decoder learns from in a step
-    decoder_parts: float = 0.5  # share of those that are cut to a random connected part
+    decoder_parts: float = 0.5  # share of those that are replaced by a part that tells the class
 
     draws: DrawKind = "quasi"
 

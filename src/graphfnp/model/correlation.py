@@ -18,9 +18,7 @@ class StochasticCorrelation(nn.Module):
 
     log_bandwidth: Tensor
 
-    def __init__(
-        self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float
-    ) -> None:
+    def __init__(self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float) -> None:
         super().__init__()
         self.running, self.temperature = bandwidth == "running", temperature
         start = torch.tensor(math.log(1.0 if initial is None else initial))

@@ -19,16 +19,17 @@ class Encoded:
 
     graph_state: Tensor  # h, [graphs, width]
     graph_embedding: Gaussian  # of z^D, [graphs, dims]
-    parts: Gaussian | None = None  # the same of a random part of each graph, where training wants it
+    parts: Batch | None = None  # a random part of each graph, where training wants it
+    parts_embedding: Gaussian | None = None
 
     def detach(self) -> "Encoded":
         """The encoder held fixed, as the E-step wants it."""
         return Encoded(self.graph_state.detach(), self.graph_embedding.detach())
 
-    def with_parts(self) -> "Encoded":
+    def with_parts(self, parts: Batch) -> "Encoded":
         """The first half are graphs, the second half their parts."""
-        half = len(self.graph_state) // 2
-        return Encoded(self.graph_state[:half], self.graph_embedding[:half], self.graph_embedding[half:])
+        half = parts.num_graphs
+        return Encoded(self.graph_state[:half], self.graph_embedding[:half], parts, self.graph_embedding[half:])
 
 
 class GraphEncoder(nn.Module):

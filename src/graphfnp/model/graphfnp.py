@@ -9,9 +9,9 @@ from graphfnp.classifier import GraphClassifier, LossTerms, Phase
 from graphfnp.graphs import Batch, PackedGraphs, Schema, side_by_side
 from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
-from graphfnp.model.decoder_sampling import sample
 from graphfnp.model.correlation import StochasticCorrelation
-from graphfnp.model.generation import generation_loss
+from graphfnp.model.decoder_sampling import sample
+from graphfnp.model.generation import generation_loss, some_graphs_and_parts
 from graphfnp.model.graph_decoder import GraphDecoder
 from graphfnp.model.graph_encoder import Encoded, GraphEncoder
 from graphfnp.model.label_head import LabelHead
@@ -26,7 +26,7 @@ from graphfnp.rationales import Rationales, Structure
 
 
 class GraphFNP(GraphClassifier):
-    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D) (Eq. 1), with a decoder p(G | z)."""
+    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 1)."""
 
     started: Tensor
 
@@ -66,7 +66,8 @@ class GraphFNP(GraphClassifier):
     def encode(self, batch: Batch) -> Encoded:
         if self.training and self.config.subgraph_weight:
             # Graphs and parts in one pass: normalised together, as they will be met.
-            return self.encoder(side_by_side(batch, random_parts(batch, self.schema.features))).with_parts()
+            parts = random_parts(batch, self.schema.features)
+            return self.encoder(side_by_side(batch, parts)).with_parts(parts)
         return self.encoder(batch)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
@@ -147,8 +148,8 @@ class GraphFNP(GraphClassifier):
         z = encoded.graph_embedding.sample()
         rationales = self.rationale_prior().detach().sample()
         terms: LossTerms = {}
-        if encoded.parts is not None:
-            terms["parts"] = self._parts_loss(encoded.parts, rationales, batch.y)
+        if encoded.parts_embedding is not None:
+            terms["parts"] = self._parts_loss(encoded.parts_embedding, rationales, batch.y)
         if self.posterior is None or not self._uses_rationales:
             logits = self._logits(z, self._local(z, rationales))
         else:
@@ -193,9 +194,23 @@ class GraphFNP(GraphClassifier):
         return {**self.classifier_loss(batch, encoded), **e_step}
 
     def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        """-E log p(G | z^D) per node, the encoder held fixed."""
+        """-E log p(G | z^D) per node, the encoder held fixed, over a few graphs and telling parts of graphs."""
+        config = self.config
+        parts, evidence = None, None
+        if config.decoder_parts:
+            parts = encoded.parts or random_parts(batch, self.schema.features)
+            if config.subgraph_weight:
+                evidence = self._evidence(encoded.parts_embedding or self.encode(parts).graph_embedding, batch.y)
         z = encoded.detach().graph_embedding.sample()
-        return {"generation": self.config.generation_weight * generation_loss(self.decoder, batch, z, self.config)}
+        graphs, z = some_graphs_and_parts(batch, parts, evidence, z, config.decoder_graphs, config.decoder_parts)
+        return {"generation": config.generation_weight * generation_loss(self.decoder, graphs, z)}
+
+    @torch.no_grad()
+    def _evidence(self, parts: Gaussian, y: Tensor) -> Tensor:
+        """How far above chance a part speaks for its label, in [0, 1]."""
+        logits = self._logits(parts.mean, self._local(parts.mean, self.rationale_prior().mean))
+        chance = 1 / self.schema.num_classes
+        return ((logits.softmax(-1).gather(1, y[:, None])[:, 0] - chance) / (1 - chance)).clamp(min=0)
 
     def _rationale_cross_entropy(self, rationales: Tensor) -> Tensor:
         """-log p(y^R | z^R, u^R)."""

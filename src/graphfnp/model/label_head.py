@@ -12,7 +12,13 @@ class LabelHead(nn.Module):
     """Concatenate: MLP([z, u]) as printed. Additive: MLP(relu(z)) + W u, where the noise of u does not wash out z."""
 
     def __init__(
-        self, dims: int, local_dim: int, num_classes: int, form: Literal["concatenate", "additive"], layers: int, width: int
+        self,
+        dims: int,
+        local_dim: int,
+        num_classes: int,
+        form: Literal["concatenate", "additive"],
+        layers: int,
+        width: int,
     ) -> None:
         super().__init__()
         hidden = [width] * (layers - 1)

@@ -38,9 +38,12 @@ SMALLEST_PART = 3
 
 
 def random_parts(batch: Batch, features: str) -> Batch:
-    """A random connected part of each graph, of a size drawn evenly from three nodes to all; degrees counted anew."""
-    span = (batch.sizes - SMALLEST_PART + 1).clamp(min=1)
-    sizes = SMALLEST_PART + (torch.rand(batch.num_graphs, device=span.device) * span).long()
+    """A random connected part of each graph, its size drawn evenly on a log scale from three nodes to all.
+
+    On that scale small parts, as small as a reason can be, are as frequent as large ones. Degrees are counted anew.
+    """
+    ratio = (batch.sizes / SMALLEST_PART).clamp(min=1)
+    sizes = torch.round(SMALLEST_PART * ratio.pow(torch.rand(batch.num_graphs, device=ratio.device))).long()
     parts = induced_subgraphs(batch, random_connected_nodes(batch, sizes, torch.default_generator))
     return replace(parts, x=degree_feature(parts.edge_index, parts.num_nodes)) if features == "degree" else parts
 

@@ -28,7 +28,9 @@ class BackboneConfig:
 
     def __post_init__(self) -> None:
         if self.name not in LAYERS:
-            raise InvalidConfig(f"backbone {self.name!r}", f"one of {', '.join(LAYERS)}", "choose one of these, or pass a module")
+            raise InvalidConfig(
+                f"backbone {self.name!r}", f"one of {', '.join(LAYERS)}", "choose one of these, or pass a module"
+            )
         if self.layers < 1 or self.width < 4 or self.width % 4 or not 0 <= self.dropout < 1:
             raise InvalidConfig(
                 f"layers={self.layers}, width={self.width}, dropout={self.dropout}",
@@ -64,19 +66,23 @@ class Backbone(nn.Module):
 
 
 class ModuleBackbone(nn.Module):
-    """Any module that maps (x, edge_index, ...) to node states; it gets edge_attr, batch or edge_weight if it names them.
+    """Any module that maps (x, edge_index, ...) to node states; it gets edge_attr, batch, edge_weight if it names them.
 
-    With ``in_width`` (default: the module's ``in_channels``) the module is fed learned vectors of that width in place of
+    With ``in_width`` (default: the module's ``in_channels``) the module is fed learned vectors of that width instead of
     raw features, so that a network for numbers also reads categories.
     """
 
-    def __init__(self, module: nn.Module, schema: Schema, in_width: int | None = None, out_width: int | None = None) -> None:
+    def __init__(
+        self, module: nn.Module, schema: Schema, in_width: int | None = None, out_width: int | None = None
+    ) -> None:
         super().__init__()
         in_width = in_width or getattr(module, "in_channels", None)
         width = out_width or getattr(module, "out_channels", None)
         if not isinstance(width, int):
             raise InvalidConfig(
-                f"module {type(module).__name__} without out_channels", "the width of its node states", "pass out_width=..."
+                f"module {type(module).__name__} without out_channels",
+                "the width of its node states",
+                "pass out_width=...",
             )
         self.module, self.out_width = module, width
         self.input = NodeInput(schema, in_width) if isinstance(in_width, int) else nn.Identity()
@@ -86,7 +92,9 @@ class ModuleBackbone(nn.Module):
         offered = {"edge_attr": batch.edge_attr, "batch": batch.batch, "edge_weight": edge_weight}
         if edge_weight is not None and "edge_weight" not in self.accepts:
             raise InvalidConfig(
-                f"module {type(self.module).__name__} with weighted edges", "a forward with edge_weight", "add that argument"
+                f"module {type(self.module).__name__} with weighted edges",
+                "a forward with edge_weight",
+                "add that argument",
             )
         extra = {name: value for name, value in offered.items() if name in self.accepts and value is not None}
         return self.module(self.input(batch.x), batch.edge_index, **extra)

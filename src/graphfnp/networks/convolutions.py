@@ -1,4 +1,4 @@
-"""Message-passing layers, one class each: ``edges = Layer.edges(batch, ...)`` once, then ``layer(h, edges)`` per layer."""
+"""Message-passing layers, one class each: ``Layer.edges(batch, ...)`` once a batch, then ``layer(h, edges)``."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,9 @@ class Edges:
 
 
 def plain_edges(batch: Batch, edge_sizes: tuple[int, ...], edge_weight: Tensor | None) -> Neighbourhood:
-    weight = batch.edge_index.new_ones(batch.edge_index.shape[1], dtype=torch.float) if edge_weight is None else edge_weight
+    weight = (
+        batch.edge_index.new_ones(batch.edge_index.shape[1], dtype=torch.float) if edge_weight is None else edge_weight
+    )
     return Neighbourhood.of(batch, weight, edge_sizes, symmetric=edge_weight is None)
 
 
@@ -44,6 +46,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
         h = self.linear(h)
+        assert edges.scale is not None
         return torch.addcmul(self.sum(h, edges.neighbours), h, edges.scale)
 
 
@@ -126,7 +129,7 @@ class PNALayer(GATLayer):
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
         super().__init__(width, edge_sizes)
-        self.convolution = PNAConv(  # type: ignore[assignment]
+        self.convolution = PNAConv(
             width,
             width,
             aggregators=["mean", "min", "max", "std"],

@@ -52,12 +52,12 @@ class _SymmetricProduct(torch.autograd.Function):
     """A @ x for symmetric A: the gradient is A @ grad, without a transpose."""
 
     @staticmethod
-    def forward(ctx, matrix: Tensor, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx, matrix: Tensor, x: Tensor) -> Tensor:
         ctx.matrix = matrix
         return matrix @ x
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> tuple[None, Tensor]:  # type: ignore[override]
+    def backward(ctx, grad: Tensor) -> tuple[None, Tensor]:
         return None, ctx.matrix @ grad.contiguous()
 
 

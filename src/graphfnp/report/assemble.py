@@ -1,6 +1,7 @@
 """The verb ``report``: judge a trained model on some graphs and gather all a reader wants to see."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 
@@ -44,7 +45,7 @@ def make_report(
     )
 
 
-def report_of_run(run: Run, data: str | None = None) -> Report:
+def report_of_run(run: Run, data: str | Path | None = None) -> Report:
     """The report of a run on the test part of its own data."""
     dataset, plan = run.dataset(data), run.plan
     part = "test" if len(dataset.split.test) else "validation"
