@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_graphs import TINY_TRAINING, small
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.graphs import PackedGraphs
 from graphfnp.run import Plan, Run, execute
+from tiny_graphs import TINY_TRAINING, small
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

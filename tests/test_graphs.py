@@ -6,25 +6,25 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_graphs import NUMBERS, TYPED, packed, shapes, small
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs import UNLABELLED, Batch, PackedGraphs, Schema, concatenate, side_by_side
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import TrainedModel, predict
 from graphfnp.training import train
+from tiny_graphs import NUMBERS, TYPED, packed, shapes, small
 
 
 def build(**changes) -> PackedGraphs:
     """Two graphs of three nodes each, a path and an edge, with some fields changed."""
-    fields = dict(
-        x=torch.zeros(6, 4),
-        edge_index=torch.tensor([[0, 1, 1, 2, 0, 1], [1, 0, 2, 1, 1, 0]]),
-        node_ptr=torch.tensor([0, 3, 6]),
-        edge_ptr=torch.tensor([0, 4, 6]),
-        y=torch.tensor([0, 1]),
-        schema=NUMBERS,
-    )
+    fields = {
+        "x": torch.zeros(6, 4),
+        "edge_index": torch.tensor([[0, 1, 1, 2, 0, 1], [1, 0, 2, 1, 1, 0]]),
+        "node_ptr": torch.tensor([0, 3, 6]),
+        "edge_ptr": torch.tensor([0, 4, 6]),
+        "y": torch.tensor([0, 1]),
+        "schema": NUMBERS,
+    }
     return PackedGraphs.build(**{**fields, **changes})
 
 
@@ -84,7 +84,7 @@ def test_a_feature_width_other_than_the_schemas_is_refused(shape: tuple[int, ...
 def test_a_category_outside_its_values_is_refused(value: int) -> None:
     x = torch.zeros(6, 1, dtype=torch.long)
     x[0] = value
-    with pytest.raises(InvalidGraphs, match="node feature column 0 with values .*\nexpected: values 0 to 3"):
+    with pytest.raises(InvalidGraphs, match=r"node feature column 0 with values .*\nexpected: values 0 to 3"):
         build(x=x, schema=replace(TYPED, edge_sizes=()))
 
 
@@ -138,7 +138,7 @@ def test_unlabelled_training_graphs_and_an_empty_validation_part_are_refused() -
 
 def test_graphs_of_another_feature_width_than_the_models_are_refused_at_prediction() -> None:
     model = TrainedModel(make_classifier("vanilla", NUMBERS, small("vanilla")))
-    with pytest.raises(InvalidGraphs, match="width 5\nexpected: what the model was trained on: .* width 4"):
+    with pytest.raises(InvalidGraphs, match=r"width 5\nexpected: what the model was trained on: .* width 4"):
         predict(model, shapes(3, replace(NUMBERS, node_width=5)))
 
 

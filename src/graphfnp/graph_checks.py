@@ -37,7 +37,7 @@ def _check_lengths(graphs: "PackedGraphs") -> None:
         if given is not None and given != expected:
             raise InvalidGraphs(
                 f"{name} of length {given}",
-                f"{expected}, for {count} graphs of {nodes} nodes and {edges} edges in all, as node_ptr and edge_ptr say",
+                f"{expected}: the pointers say {count} graphs of {nodes} nodes and {edges} edges in all",
                 f"check {name} and the pointers",
             )
 
@@ -104,8 +104,9 @@ def _check_edges(graphs: "PackedGraphs") -> None:
     outside = ((graphs.edge_index < 0) | (graphs.edge_index >= sizes[owner])).any(0)
     if outside.any():
         first = int(torch.where(outside)[0][0])
+        graph = int(owner[first])
         raise InvalidGraphs(
-            f"edge {graphs.edge_index[:, first].tolist()} in graph {int(owner[first])} of {int(sizes[owner[first]])} nodes"
+            f"edge {graphs.edge_index[:, first].tolist()} in graph {graph} of {int(sizes[graph])} nodes"
             f" ({int(outside.sum())} such edges)",
             "node numbers from 0 to nodes - 1, local to the graph",
             "check how nodes were numbered",

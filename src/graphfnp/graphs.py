@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from graphfnp.graph_checks import UNLABELLED as UNLABELLED
 from graphfnp.graph_checks import check
 
 
