@@ -29,6 +29,13 @@ def loss(calibration: Calibration, logits, y, distance=None, class_weight=None) 
     return float(negative_log_likelihood(calibration.apply(logits, distance).mean(0), y, class_weight))
 
 
+def smoothed_loss(calibration: Calibration, logits, y, distance=None) -> float:
+    """The fitted loss: cross-entropy against Platt's target (n + 1) / (n + 2) for a class of n labels."""
+    chosen = calibration.apply(logits, distance).mean(0).gather(1, y[:, None])[:, 0].double()
+    target = 1 - 1 / (torch.bincount(y, minlength=logits.shape[-1])[y] + 2).double()
+    return float(-(target * chosen.log() + (1 - target) * (1 - chosen).clamp(min=1e-38).log()).mean())
+
+
 # ---------------------------------------------------------------- fitting
 
 
@@ -76,18 +83,23 @@ def test_fit_is_never_worse_than_none_and_as_good_as_a_fine_grid(seed):
     )
     y = drawn_from((logits.mean(0) / (1 + seed % 4)).softmax(-1), seed)
     distance = torch.rand(60, generator=generator)
-    found = loss(fit_calibration(logits, y, distance), logits, y, distance)
-    assert found <= loss(Calibration(), logits, y) + 1e-6
+    found = smoothed_loss(fit_calibration(logits, y, distance), logits, y, distance)
+    assert found <= smoothed_loss(Calibration(), logits, y) + 1e-5
     for name, (low, high) in RANGES.items():
         for value in torch.logspace(*torch.tensor([low, high]).log10().tolist(), 200).tolist():
-            assert found <= loss(Calibration(**{name: value}), logits, y, distance) + 1e-4
+            assert found <= smoothed_loss(Calibration(**{name: value}), logits, y, distance) + 1e-4
 
 
-def test_temperature_stays_in_bounds_where_the_likelihood_has_no_minimum():
+def test_twenty_right_answers_do_not_make_a_model_certain():
     right = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(10, 1)
     y = torch.tensor([0, 1]).repeat(10)
-    assert fit_calibration(right[None], y).temperature == pytest.approx(0.2, rel=0.01)
-    assert fit_calibration(right[None], 1 - y).temperature == pytest.approx(10, rel=0.01)
+    fitted = fit_calibration(right[None], y)
+    assert fitted.apply(right[None])[0, 0, 0] == pytest.approx(11 / 12, abs=1e-3)
+
+
+def test_temperature_stays_in_bounds_where_all_answers_are_wrong():
+    wrong = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(10, 1)
+    assert fit_calibration(wrong[None], torch.tensor([1, 0]).repeat(10)).temperature == pytest.approx(10, rel=0.01)
 
 
 def test_candidates_can_be_withheld():

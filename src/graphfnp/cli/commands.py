@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import torch
 import typer
 from lightning.fabric import Fabric
 from rich.box import SIMPLE_HEAD
@@ -82,6 +83,7 @@ class Flags:
 
 
 def demo(folder: Path, seed: int) -> None:
+    torch.set_num_threads(1)  # batches this small gain nothing from a second thread, and suffer on a busy machine
     _train(replace(DEMO, seed=seed), folder, None, Flags(overwrite=True))
 
 
