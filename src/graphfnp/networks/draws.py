@@ -25,9 +25,10 @@ def uniform_draws(num_draws: int, dims: int, seed: int, name: str, kind: DrawKin
     half = (num_draws + 1) // 2
     if dims <= SOBOL_DIMS:
         engine = torch.quasirandom.SobolEngine(dims, scramble=True, seed=derive_seed(seed, name))
-        points = engine.draw(half).clamp(1e-6, 1 - 1e-6)
+        points = engine.draw(half)
     else:
         points = torch.rand(half, dims, generator=stream(seed, name))
+    points = points.clamp(1e-6, 1 - 1e-6)  # 0 and 1 are infinite in normal draws
     # Each stream in an order of its own: two Sobol sequences walked side by side are not independent.
     order = torch.randperm(num_draws, generator=stream(seed, name, "order"))
     return torch.cat([points, 1 - points])[:num_draws][order]
