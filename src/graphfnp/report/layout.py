@@ -15,7 +15,9 @@ def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, 
     graph.add_nodes_from(range(num_nodes))
     graph.add_edges_from(edges.tolist())
     if num_nodes <= EXACT:
-        start = nx.circular_layout(graph)
+        # From a drawing without crossings, where there is one, the distances are evened out.
+        planar = nx.check_planarity(graph)[0]
+        start = nx.planar_layout(graph) if planar else nx.circular_layout(graph)
         placed = nx.kamada_kawai_layout(graph, dist=_distances(num_nodes, edges), pos=start)
     else:
         placed = nx.spring_layout(graph, seed=0, method="force", iterations=40, k=1.6 / np.sqrt(num_nodes))
