@@ -1,6 +1,7 @@
 """What every backbone promises: six by name, and modules of a user's own."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -136,7 +137,7 @@ class Reader(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.linear = nn.Linear(4, 8)
-        self.seen: dict[str, Tensor] = {}
+        self.seen: dict[str, Any] = {}
 
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None

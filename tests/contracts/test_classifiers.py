@@ -244,7 +244,7 @@ def test_gnn_explainer_explains_any_classifier(method: str, graphs: PackedGraphs
 @every_method
 def test_every_edge_mask_has_a_gradient(method: str, graphs: PackedGraphs) -> None:
     classifier, batch = model_of(method).classifier.eval(), graphs.batch([0, 1])
-    mask = torch.full((batch.edge_index.shape[1],), 0.5, requires_grad=True)
+    mask = torch.nn.Parameter(torch.full((batch.edge_index.shape[1],), 0.5))
     set_masks(classifier, mask, batch.edge_index, apply_sigmoid=False)
     score = classifier(batch.x, batch.edge_index, batch.batch, batch.edge_attr)[:, 0].sum()
     clear_masks(classifier)
