@@ -1,0 +1,156 @@
+"""The cost and the accuracy of a GraphFNP prediction: ``python benchmarks/prediction.py [--dataset bbbp] [--json]``.
+
+Cost: ``collect`` with its quasi-random draws, batching included, beside one forward pass of the same encoder with a
+head, written with PyG's layers and given ready batches. Both take turns; the ratio is of medians.
+
+Accuracy: root-mean-square error of the mean probability, over graphs and seeds, against 20000 plain draws. The model is
+trained on labels of which 20 % are flipped (or on BBBP), so that draws differ. The noise of the calibration's gate is
+judged the same way.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch as PyGBatch
+
+from graphfnp.calibration import Calibration
+from graphfnp.datasets.dataset import Dataset
+from graphfnp.datasets.load import load
+from graphfnp.graphs import PackedGraphs
+from graphfnp.methods import make_classifier
+from graphfnp.model.graphfnp import GraphFNP
+from graphfnp.prediction import BATCH_SIZE, NUM_DRAWS, collect
+from graphfnp.training import TrainingConfig, train
+from plain_pyg import PlainGCN, plain_data
+from side_by_side import alternate, options, record
+
+PEER = "plain PyG forward"
+PLAIN, QUASI = (1, 10, 30, 100), (8, 16, 32, 64)
+REFERENCE, CHUNK = 20_000, 500
+AIM = 1.5  # plain forward passes for the accuracy of 100 plain draws
+GATE = 4.0  # variance of the logits of a graph far from everything
+
+
+def with_flipped_labels(graphs: PackedGraphs, share: float, seed: int) -> PackedGraphs:
+    flipped = torch.rand(len(graphs), generator=torch.Generator().manual_seed(seed)) < share
+    return replace(graphs, y=torch.where(flipped, 1 - graphs.y, graphs.y))
+
+
+def trained(method: str, dataset: Dataset, epochs: int) -> GraphFNP:
+    """A model whose decoder did not learn: no prediction asks it."""
+    flip = 0.2 if dataset.graphs.edge_truth is not None else 0.0  # real labels are noisy enough
+    parts = [with_flipped_labels(part, flip, seed) for seed, part in enumerate((dataset.train, dataset.validation))]
+    classifier = make_classifier(method, dataset.graphs.schema)
+    assert isinstance(classifier, GraphFNP)
+    classifier.decoder_loss = lambda batch, encoded: {}  # type: ignore[method-assign]
+    train(classifier, *parts, TrainingConfig(epochs=epochs, finishing_epochs=0))
+    return classifier.eval()  # type: ignore[return-value]
+
+
+class Judge:
+    """Mean probabilities of one model under any number of draws, with the graphs encoded once."""
+
+    def __init__(self, classifier: GraphFNP, graphs: PackedGraphs) -> None:
+        self.classifier, self.batch = classifier, graphs.batch()
+        with torch.no_grad():
+            self.encoded = classifier.encode(self.batch)
+            self.distance = classifier.distance(self.batch, self.encoded)
+        self.reference = self._reference(gate=0.0), self._reference(gate=GATE)
+
+    @torch.no_grad()
+    def mean(self, kind: str, num_draws: int, seed: int, gate: float) -> Tensor:
+        """[graphs]: probability of the last class."""
+        self.classifier.config = replace(self.classifier.config, draws=kind)  # type: ignore[arg-type]
+        logits = self.classifier.draw_logits(self.batch, num_draws, seed, self.encoded)
+        calibration = Calibration(gate=gate)
+        if kind == "quasi" and gate:
+            return calibration.apply(logits, self.distance, seed).mean(0)[:, -1]
+        noise = torch.randn(num_draws, 1, logits.shape[-1], generator=torch.Generator().manual_seed(seed))
+        return calibration.calibrated_logits(logits, self.distance, noise).softmax(-1).mean(0)[:, -1]
+
+    def _reference(self, gate: float) -> Tensor:
+        chunks = [self.mean("plain", CHUNK, 1_000_000 + i, gate) for i in range(REFERENCE // CHUNK)]
+        return torch.stack(chunks).mean(0)
+
+    def error(self, kind: str, num_draws: int, gate: float = 0.0, seeds: int = 25) -> float:
+        reference = self.reference[1 if gate else 0]
+        means = torch.stack([self.mean(kind, num_draws, seed, gate) for seed in range(seeds)])
+        return float((means - reference).square().mean().sqrt())
+
+
+def compare_cost(method: str, classifier: GraphFNP, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
+    """GraphFNP's prediction against the plain forward of the same graphs, as ratios."""
+    peer, data = PlainGCN(graphs.schema).eval(), plain_data(graphs)
+    batches = [PyGBatch.from_data_list(data[i : i + BATCH_SIZE]) for i in range(0, len(data), BATCH_SIZE)]
+    vanilla = make_classifier("vanilla", graphs.schema)
+
+    def forward() -> None:
+        with torch.no_grad():
+            for batch in batches:
+                peer(batch)
+
+    quasi, plain = (replace(classifier.config, draws=kind) for kind in ("quasi", "plain"))  # type: ignore[arg-type]
+
+    def prediction(config, num_draws: int) -> None:
+        classifier.config = config
+        collect(classifier, graphs, num_draws)
+
+    timings = alternate(
+        {
+            PEER: forward,
+            "own Vanilla forward": lambda: collect(vanilla, graphs, 1),
+            f"{method}, {NUM_DRAWS // 2} quasi draws": lambda: prediction(quasi, NUM_DRAWS // 2),
+            f"{method}, {NUM_DRAWS} quasi draws": lambda: prediction(quasi, NUM_DRAWS),
+            f"{method}, 100 plain draws": lambda: prediction(plain, 100),
+        },
+        rounds,
+    )
+    unit = timings[PEER].median
+    nodes = len(graphs.x) / len(graphs)
+    print(f"cost on {len(graphs)} graphs of {nodes:.0f} nodes, 3 x 256 GCN, one thread, {rounds} rounds:")
+    for name, timing in timings.items():
+        print(f"  {name:26} {timing!s:32} ratio {timing.median / unit:.2f}")
+    return {name: timing.median / unit for name, timing in timings.items()}
+
+
+def compare_accuracy(title: str, judge: Judge) -> dict[str, float]:
+    """Errors of plain and quasi draws, without and with the noise of the gate."""
+    print(f"error of the mean probability, {title} (against {REFERENCE} plain draws):")
+    ratios = {}
+    for gate, name in ((0.0, "draws"), (GATE, f"draws and gate noise {GATE:g}")):
+        if gate and judge.distance is None:
+            continue
+        plain = {count: judge.error("plain", count, gate) for count in PLAIN}
+        quasi = {count: judge.error("quasi", count, gate) for count in QUASI}
+        print(f"  {name}: plain " + ", ".join(f"{count}: {error:.4f}" for count, error in plain.items()))
+        print(f"  {name}: quasi " + ", ".join(f"{count}: {error:.4f}" for count, error in quasi.items()))
+        ratios[f"error of {NUM_DRAWS} quasi to 100 plain, {title}, {name}"] = quasi[NUM_DRAWS] / plain[100]
+    return ratios
+
+
+def main() -> None:
+    parser = options(__doc__, rounds=15)
+    parser.add_argument("--dataset", default="ba2motifs", help="ba2motifs or bbbp")
+    parser.add_argument("--epochs", type=int, default=16)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    dataset, ratios = load(chosen.dataset), {}
+    for method in ("graphfnp", "paper"):
+        classifier = trained(method, dataset, chosen.epochs)
+        cost = compare_cost(method, classifier, dataset.graphs, chosen.rounds)
+        ratios |= {f"cost of {name}": value for name, value in cost.items() if name != PEER}
+        ratios |= compare_accuracy(f"{method} on {chosen.dataset}", Judge(classifier, dataset.test.select(range(100))))
+    for name, value in ratios.items():
+        print(f"ratio {value:.2f}: {name}")
+    met = ratios[f"cost of graphfnp, {NUM_DRAWS} quasi draws"] <= AIM and all(
+        value <= 1 for name, value in ratios.items() if name.startswith("error")
+    )
+    print(f"the accuracy of 100 plain draws for at most {AIM} plain forward passes: {'yes' if met else 'no'}")
+    if chosen.json:
+        name = "prediction" if chosen.dataset == "ba2motifs" else f"prediction_{chosen.dataset}"
+        record(name, ratios, rounds=chosen.rounds, threads=1, dataset=chosen.dataset)
+
+
+if __name__ == "__main__":
+    main()

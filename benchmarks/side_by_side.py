@@ -1,0 +1,66 @@
+"""Functions timed in turns, so that a busy machine slows all of them alike, and the record of their ratios."""
+
+import argparse
+import gc
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of every round."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The quarters: half of the rounds lie between."""
+        if len(self.seconds) < 3:
+            return min(self.seconds), max(self.seconds)
+        low, _, high = statistics.quantiles(self.seconds, n=4)
+        return low, high
+
+    def __str__(self) -> str:
+        low, high = self.spread
+        return f"{1000 * self.median:.1f} ms ({1000 * low:.1f} to {1000 * high:.1f})"
+
+
+def alternate(functions: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, Timing]:
+    """Call all functions in turns, ``rounds`` times after ``warm_up`` rounds that do not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for turn in range(warm_up + rounds):
+        for name, function in functions.items():
+            gc.collect()
+            start = time.perf_counter()
+            function()
+            if turn >= warm_up:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: Timing(tuple(values)) for name, values in seconds.items()}
+
+
+def options(description: str | None, rounds: int) -> argparse.ArgumentParser:
+    """The options all benchmarks share."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"turns each side has (default: {rounds})")
+    parser.add_argument("--json", action="store_true", help="also write benchmarks/results/NAME.json")
+    return parser
+
+
+def record(name: str, ratios: Mapping[str, float], **facts: Any) -> None:
+    """Write ``benchmarks/results/NAME.json``: the ratios, and what they were measured on."""
+    RESULTS.mkdir(exist_ok=True)
+    rounded = {key: float(f"{value:.3g}") for key, value in ratios.items()}
+    content = {"benchmark": name, "ratios": rounded, "cores": os.cpu_count(), **facts}
+    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
