@@ -116,29 +116,24 @@ def execute(
     if overwrite:
         for name in (STATE_FILE, EPOCHS, METRICS, "model.json", "model.safetensors"):
             (folder / name).unlink(missing_ok=True)
-    if resume and (folder / METRICS).exists():
-        return Run(folder)
+    going_on = resume and (folder / CONFIG).exists()
+    if going_on:
+        _check_same(_planned(plan), read_json(folder / CONFIG), folder)
+        if (folder / METRICS).exists():
+            return Run(folder)
     dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
-    settings = make_config(plan.method, plan.overrides)
     record = {
-        "dataset": plan.dataset,
-        "method": plan.method,
-        "seed": plan.seed,
+        **_planned(plan),
         "overrides": dict(plan.overrides),
-        "settings": to_json(settings),
-        "training": to_json(plan.training),
-        "data_options": dict(plan.data_options),
         "facts": dict(dataset.facts),
         "problems": [vars(problem) for problem in dataset.problems],
         "command": plan.command,
         "versions": library_versions(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if resume and (folder / CONFIG).exists():
-        _check_same(record, read_json(folder / CONFIG), folder)
-    else:
-        write_json(folder / CONFIG, record)
+    if not going_on:
         write_json(folder / SPLIT, dataset.split.to_json())
+        write_json(folder / CONFIG, record)  # last: it makes the folder a run
     classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
     training = train(
         classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
@@ -154,9 +149,20 @@ def execute(
     return Run(folder)
 
 
+def _planned(plan: Plan) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    return {
+        "dataset": plan.dataset,
+        "method": plan.method,
+        "seed": plan.seed,
+        "settings": to_json(make_config(plan.method, plan.overrides)),
+        "training": to_json(plan.training),
+        "data_options": dict(plan.data_options),
+    }
+
+
 def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
-    names = ("dataset", "method", "seed", "settings", "training", "data_options")
-    if changed := [name for name in names if json.loads(json.dumps(new[name])) != old.get(name)]:
+    if changed := [name for name, value in new.items() if json.loads(json.dumps(value)) != old.get(name)]:
         raise InvalidRun(
             f"{folder}, started with another {', '.join(changed)}",
             "the plan the run was started with",

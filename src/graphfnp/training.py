@@ -1,5 +1,6 @@
 """The verb ``train``: the only loop. It walks the classifier's phases and knows nothing of the method."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -302,22 +303,26 @@ class _Loop:
                 tensors |= {f"optimizer.{phase.name}.{number}.{key}": torch.as_tensor(v) for key, v in values.items()}
             groups.append(state["param_groups"])
         record = {
-            "config": to_json(self.config),
-            "seed": self.seed,
-            "graphs": len(self.graphs),
+            **self._identity(),
             "steps": self.average.steps,
             "progress": vars(self.progress),
             "optimizers": groups,
         }
         write_tensors(self.folder / STATE_FILE, tensors, record)
 
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a training to go on."""
+        settings = json.loads(json.dumps(to_json(self.classifier.config)))
+        return {
+            "config": to_json(self.config), "settings": settings, "seed": self.seed, "graphs": len(self.graphs),
+        }  # fmt: skip
+
     def restore(self) -> None:
         """Go on where :meth:`save` left off; without a saved state, start from the beginning."""
         if self.folder is None or not (self.folder / STATE_FILE).exists():
             return
         tensors, record = read_tensors(self.folder / STATE_FILE)
-        now = {"config": to_json(self.config), "seed": self.seed, "graphs": len(self.graphs)}
-        if changed := [name for name, value in now.items() if record[name] != value]:
+        if changed := [name for name, value in self._identity().items() if record.get(name) != value]:
             raise InvalidRun(
                 f"a resumed run with another {', '.join(changed)}",
                 "the settings, seed and data the run was started with",

@@ -224,7 +224,7 @@ class GraphFNP(GraphClassifier):
     @torch.no_grad()
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Start the rationales at class-wise centroids once the encoder has learned a little."""
-        if self.started or epoch < self.config.start_after * epochs:
+        if self.started or epoch < min(self.config.start_after * epochs, epochs - 1):
             return
         was_training = self.training
         self.eval()
