@@ -10,6 +10,7 @@ from rdkit import Chem, rdBase
 
 from graphfnp.datasets.atoms import molecule_schema
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
+from graphfnp.datasets.load import load
 from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.structures import (
     graphs_from_structures,
@@ -143,3 +144,15 @@ def test_loops_and_second_directions_are_left_out_of_structures():
         edge_ptr=torch.tensor([0, 3]), y=torch.tensor([0]), schema=Schema(("0",), node_width=1),
     )  # fmt: skip
     assert structures_from_graphs(graphs)[0].edges == ((0, 1, 0),)
+
+
+def test_nitro_group_of_names_without_charges_gets_its_charges():
+    schema = Schema(("a", "b"), "molecule", (3,), node_types=("C", "N", "O"), edge_types=("single", "double"))
+    nitromethane = Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0)))
+    assert structure_to_smiles(nitromethane, schema) == "C[N+](=O)[O-]"
+
+
+def test_mutagenicity_graphs_are_molecules(data_folder):
+    graphs = load("mutagenicity", data=data_folder).graphs
+    molecules = [structure_to_mol(structure, graphs.schema) for structure in structures_from_graphs(graphs)]
+    assert sum(molecule is not None for molecule in molecules) == 4334  # three hold an oxygen with three bonds

@@ -123,7 +123,23 @@ def _sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
             bond.SetIsAromatic(True)
             bond.GetBeginAtom().SetIsAromatic(True)
             bond.GetEndAtom().SetIsAromatic(True)
+    if all(read_token(name)[1] == 0 for name in schema.node_types):
+        _restore_charges(molecule)
     return molecule
+
+
+def _restore_charges(molecule: Chem.RWMol) -> None:
+    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: make it N+ and its lone O an O-."""
+    for atom in molecule.GetAtoms():
+        orders = [bond.GetBondTypeAsDouble() for bond in atom.GetBonds()]
+        if atom.GetAtomicNum() != 7 or sum(orders) != 4:
+            continue
+        atom.SetFormalCharge(1)
+        for bond in atom.GetBonds():
+            other = bond.GetOtherAtom(atom)
+            if other.GetAtomicNum() in (8, 16) and other.GetDegree() == 1 and bond.GetBondTypeAsDouble() == 1:
+                other.SetFormalCharge(-1)
+                break
 
 
 def _molecule_or_sketch(structure: Structure, schema: Schema) -> Chem.Mol:
