@@ -1,4 +1,4 @@
-"""One training epoch beside a plain PyG loop with a DataLoader: ``python benchmarks/epoch.py [ba2motifs bbbp] [--json]``.
+"""One training epoch beside a plain PyG loop with a DataLoader: ``python benchmarks/epoch.py [DATASETS] [--json]``.
 
 All train on the same graphs in batches of 64 and judge the validation part at the end of the epoch. They take turns,
 and the ratio is of medians. GraphFNP's epoch holds both steps of EM; its decoder, which only rationales need, is a
