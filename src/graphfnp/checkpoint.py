@@ -101,22 +101,35 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
             "train the model again with this version",
         )
     tensors, _ = read_tensors(folder / MODEL_TENSORS)
-    if hashlib.sha256((folder / MODEL_TENSORS).read_bytes()).hexdigest() != record["sha256"]:
+    if hashlib.sha256((folder / MODEL_TENSORS).read_bytes()).hexdigest() != record.get("sha256"):
         raise InvalidRun(
             f"{folder / MODEL_TENSORS}, which is not the file that {MODEL_RECORD} names",
             "tensors and record of one model",
             "copy both files again from where they came",
         )
-    classifier = rebuild(record, backbone)
-    missing, unexpected = classifier.load_state_dict(tensors, strict=False)
-    if missing or unexpected:
+    try:
+        classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRun(
-            f"tensors that do not fit the model (missing {missing[:3]}, unexpected {unexpected[:3]})",
-            "the tensors of this model",
+            f"{folder / MODEL_RECORD}: {type(error).__name__} {error}",
+            "a record as it was written",
+            "copy both files again from where they came, or train again",
+        ) from error
+    _check_fit(tensors, classifier.state_dict())
+    classifier.load_state_dict(tensors)
+    classifier.eval()
+    return TrainedModel(classifier, calibration)
+
+
+def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    shapes = [{name: tuple(tensor.shape) for name, tensor in tensors.items()} for tensors in (given, expected)]
+    if wrong := sorted(name for name, _ in shapes[0].items() ^ shapes[1].items()):
+        name = wrong[0]
+        raise InvalidRun(
+            f"{len(set(wrong))} tensors that do not fit the model, e.g. {name} of shape {shapes[0].get(name, 'none')}",
+            f"the tensors of this model, e.g. {name} of shape {shapes[1].get(name, 'none')}",
             "pass the same backbone module the model was trained with, or train again",
         )
-    classifier.eval()
-    return TrainedModel(classifier, Calibration.from_json(record["calibration"]))
 
 
 def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) -> GraphClassifier:

@@ -76,7 +76,7 @@ class Run:
                 record["dataset"], record["method"], record["seed"], record["overrides"],
                 from_json(TrainingConfig, record["training"]), record["data_options"],
             )  # fmt: skip
-        except KeyError as error:
+        except (KeyError, TypeError) as error:
             raise InvalidRun(
                 f"{self.folder / CONFIG} without {error}", "a record of this version", "train again"
             ) from None

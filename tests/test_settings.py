@@ -1,0 +1,107 @@
+"""Settings: overrides by dotted name, errors that name the valid ones, and JSON there and back."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.methods import CLASSIFIERS, make_config
+from graphfnp.settings import from_json, names, to_json, with_overrides
+from graphfnp.training import TrainingConfig
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: int = 1
+    kind: Literal["round", "flat"] = "round"
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner = field(default_factory=Inner)
+    rate: float = 0.5
+    limit: int | None = None
+    shuffle: bool = True
+    title: str = "none"
+
+
+def test_an_override_reaches_its_field_and_no_other() -> None:
+    assert with_overrides(Outer(), {"inner.size": 3, "rate": 0.1}) == Outer(Inner(3), rate=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("inner.size", "12", 12),
+        ("inner.kind", "flat", "flat"),
+        ("rate", "1e-3", 1e-3),
+        ("rate", "2", 2.0),
+        ("limit", "7", 7),
+        ("limit", "none", None),
+        ("shuffle", "false", False),
+        ("shuffle", "True", True),
+        ("title", "12", "12"),
+    ],
+)
+def test_text_of_the_command_line_is_read_by_the_fields_type(name: str, text: str, value: object) -> None:
+    changed = with_overrides(Outer(), {name: text})
+    for part in name.split("."):
+        changed = getattr(changed, part)
+    assert changed == value
+    assert type(changed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("inner.size", "large"), ("inner.size", "1.5"), ("inner.size", True), ("inner.kind", "square"),
+        ("rate", "fast"), ("shuffle", "3"), ("limit", "many"), ("inner.size", "__import__('os')"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused_by_name(name: str, value: object) -> None:
+    with pytest.raises(InvalidConfig, match=f"given: {name}="):
+        with_overrides(Outer(), {name: value})
+
+
+def test_an_unknown_name_is_refused_with_the_likely_and_the_valid_ones() -> None:
+    with pytest.raises(InvalidConfig, match=r"setting 'inner.sise'") as caught:
+        with_overrides(Outer(), {"inner.sise": 3})
+    assert "did you mean 'size'?" in caught.value.to_do
+    assert "kind" in caught.value.expected
+
+
+def test_a_group_takes_no_value_and_a_value_has_no_parts() -> None:
+    with pytest.raises(InvalidConfig, match="one of its parts: size, kind"):
+        with_overrides(Outer(), {"inner": 3})
+    with pytest.raises(InvalidConfig, match="without a further part"):
+        with_overrides(Outer(), {"rate.size": 3})
+
+
+def test_names_are_dotted() -> None:
+    assert names(Outer()) == ["inner.size", "inner.kind", "rate", "limit", "shuffle", "title"]
+
+
+@pytest.mark.parametrize("config", [*(m.config for m in CLASSIFIERS.values()), TrainingConfig(node_budget=5), Outer()])
+def test_every_config_survives_json(config: object) -> None:
+    assert from_json(type(config), json.loads(json.dumps(to_json(config)))) == config
+
+
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_every_method_has_a_backbone_to_choose(method: str) -> None:
+    assert make_config(method, {"backbone.name": "gat"}).backbone.name == "gat"
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidConfig, match="one of graphfnp, paper"):
+        make_config("gpt")
+
+
+def test_the_paper_preset_is_the_literal_method() -> None:
+    paper = make_config("paper")
+    assert (paper.latent, paper.bandwidth, paper.posterior, paper.label_head) == (
+        "projected", "learned", "amortised", "concatenate",
+    )  # fmt: skip
+    assert (paper.link_weight, paper.separation_weight, paper.subgraph_weight) == (0, 0, 0)
+    assert (paper.draws, paper.decoder.form, paper.decoder.size_condition) == ("plain", "prefix", False)
