@@ -164,7 +164,10 @@ class _Loop:
         started = time.perf_counter()
         epoch = progress.epoch
         torch.manual_seed(derive_seed(self.seed, "epoch", epoch, self.fabric.global_rank))
+        was_complete = self.classifier.is_complete
         self.classifier.start_epoch(epoch, config.epochs, self.graphs)
+        if self.classifier.is_complete and not was_complete:
+            self.average.restart(self.classifier)  # what has just been placed has no past worth averaging
         self.classifier.train()
         sums: dict[str, Tensor] = {}
         indices = self._batches("order", epoch)

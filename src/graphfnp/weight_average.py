@@ -14,6 +14,11 @@ class WeightAverage:
         self.decay, self.steps = decay, 0
         self.averaged = copy.deepcopy(classifier).requires_grad_(False)
 
+    def restart(self, classifier: GraphClassifier) -> None:
+        """Forget the past: average from these weights on."""
+        self.averaged.load_state_dict(classifier.state_dict())
+        self.steps = 0
+
     @torch.no_grad()
     def update(self, classifier: GraphClassifier) -> None:
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))

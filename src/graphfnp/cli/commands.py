@@ -12,6 +12,7 @@ import torch
 import typer
 from lightning.fabric import Fabric
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
@@ -25,6 +26,7 @@ from graphfnp.datasets.tables import summary
 from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.evaluation import evaluate
+from graphfnp.graphs import UNLABELLED
 from graphfnp.methods import make_config
 from graphfnp.prediction import predict
 from graphfnp.records import prediction_records
@@ -34,6 +36,8 @@ from graphfnp.report.page import write_report
 from graphfnp.run import METRICS, Plan, Run, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training import TrainingConfig
+
+SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
 DEMO = Plan(
     "ba2motifs",
@@ -127,8 +131,9 @@ def _describe(dataset: Dataset) -> None:
     )
     if dataset.problems:
         err.print(summary(dataset), style="yellow", highlight=False)
-    for note in dataset.split.notes:
-        err.print(f"note: {note}", style="yellow", highlight=False)
+    else:
+        for note in dataset.split.notes:
+            err.print(f"note: {note}", style="yellow", highlight=False)
 
 
 def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
@@ -168,12 +173,16 @@ def predict_rows(
         rows = list(range(len(graphs))) if loaded.rows is None else loaded.rows.tolist()
     predictions = None
     if graphs is not None and len(graphs):
+        # Labels a file may hold are not looked at: they need not even be the model's classes.
+        graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
         predictions = predict(model, graphs, draws, seed)
     records = prediction_records(predictions, graphs, schema, rows, problems)
     _write_records(records, target, as_json)
     failed = sum(record["status"] != "ok" for record in records)
     if failed:
-        err.print(f"{failed} of {len(records)} rows could not be read; each says why in its place", style="yellow")
+        err.print(f"{failed} of {len(records)} rows could not be read:", style="yellow")
+        for record in [record for record in records if record["status"] != "ok"][:SHOWN_PROBLEMS]:
+            err.print(f"  row {record['row']}: {record['input']!r}: {record['reason']}", style="yellow", markup=False)
         if failed == len(records):
             raise typer.Exit(1)
 
@@ -192,21 +201,21 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     elif target is not None:
         err.print(f"{len(records)} rows -> {target}", highlight=False)
     else:
-        table = Table(
-            "row", "input", "class", "probability", "90 % of draws", "model uncertainty", "distance", box=SIMPLE_HEAD
-        )
-        for record in records[:50]:
+        table = Table("row", "input", "class", "probability", "90 % of draws", "model", "distance", box=SIMPLE_HEAD)
+        for record in records[:SHOWN_ROWS]:
             if record["status"] != "ok":
-                table.add_row(str(record["row"]), record["input"], f"[yellow]{record['reason']}[/yellow]")
+                table.add_row(str(record["row"]), escape(record["input"]), "[yellow]failed[/yellow]")
                 continue
             spread = f"{percent(record['low'])} to {percent(record['high'])}"
             table.add_row(
-                str(record["row"]), record["input"], record["class"], percent(record["probability"]), spread,
-                number(record["model_uncertainty"]), number(record["distance"]),
+                str(record["row"]), escape(record["input"]), escape(record["class"]), percent(record["probability"]),
+                spread, number(record["model_uncertainty"]), number(record["distance"]),
             )  # fmt: skip
         out.print(table)
-        if len(records) > 50:
-            out.print(f"... and {len(records) - 50} more rows; write all of them with --out FILE")
+        if len(records) > SHOWN_ROWS:
+            out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
+        else:
+            out.print("model: uncertainty of the model in nats; distance: 0 near, 1 far from all it knows", style="dim")
 
 
 def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: int, as_json: bool) -> None:

@@ -25,7 +25,7 @@ class LabelHead(nn.Module):
         self.additive = form == "additive" and dims > 0
         if self.additive:
             self.graph_part = mlp(dims, *hidden, num_classes)
-            self.local_part = nn.Linear(local_dim, num_classes, bias=False)
+            self.local_part = nn.Linear(local_dim, num_classes, bias=False) if local_dim else None
         else:
             self.layers = mlp(dims + local_dim, *hidden, num_classes)
 
@@ -34,7 +34,9 @@ class LabelHead(nn.Module):
         if self.additive:
             assert graph_embedding is not None
             logits = self.graph_part(torch.relu(graph_embedding))
-            return logits if local_rationale is None else logits + self.local_part(local_rationale)
+            if local_rationale is None or self.local_part is None:
+                return logits
+            return logits + self.local_part(local_rationale)
         parts = [part for part in (graph_embedding, local_rationale) if part is not None]
         first, rest = self.layers[0], self.layers[1:]
         # W [z, u] = W_z z + W_u u: each part is multiplied at its own, smaller, leading shape.
