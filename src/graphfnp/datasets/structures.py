@@ -129,7 +129,7 @@ def _sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
 
 
 def _restore_charges(molecule: Chem.RWMol) -> None:
-    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: make it N+ and its lone O an O-."""
+    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: it is N+, and its lone O is O-."""
     for atom in molecule.GetAtoms():
         orders = [bond.GetBondTypeAsDouble() for bond in atom.GetBonds()]
         if atom.GetAtomicNum() != 7 or sum(orders) != 4:
