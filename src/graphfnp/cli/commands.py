@@ -18,15 +18,15 @@ from rich.table import Table
 
 from graphfnp.checkpoint import write_atomically, write_json
 from graphfnp.cli.console import err, metrics_table, number, out, percent, training_progress
-from graphfnp.datasets.dataset import PARTS, Dataset
-from graphfnp.datasets.load import load
+from graphfnp.datasets.dataset import PARTS, Dataset, Problem
+from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.datasets.tables import summary
 from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.evaluation import evaluate
-from graphfnp.graphs import UNLABELLED
+from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 from graphfnp.methods import make_config
 from graphfnp.prediction import predict
 from graphfnp.records import prediction_records
@@ -164,13 +164,7 @@ def predict_rows(
     schema = model.classifier.schema
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
-    if schema.features == "molecule" and not Path(source).suffix[1:].isalpha() and not Path(source).exists():
-        graphs, found, problems = graphs_from_smiles([source])
-        rows = found.tolist()
-    else:
-        loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
-        graphs, problems = loaded.graphs, loaded.problems
-        rows = list(range(len(graphs))) if loaded.rows is None else loaded.rows.tolist()
+    graphs, rows, problems = _read_input(source, schema, data, seed, smiles)
     predictions = None
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
@@ -185,6 +179,22 @@ def predict_rows(
             err.print(f"  row {record['row']}: {record['input']!r}: {record['reason']}", style="yellow", markup=False)
         if failed == len(records):
             raise typer.Exit(1)
+
+
+def _read_input(
+    source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
+) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
+    """Graphs, their rows and the rows that are none: of one SMILES, a file or a dataset's name."""
+    if schema.features == "molecule" and not Path(source).exists() and not is_name(source):
+        graphs, rows, problems = graphs_from_smiles([source])
+        if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
+            return graphs, rows.tolist(), problems
+    loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
+    return (
+        loaded.graphs,
+        list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist(),
+        loaded.problems,
+    )
 
 
 def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: bool) -> None:

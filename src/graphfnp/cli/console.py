@@ -18,6 +18,8 @@ from graphfnp.training import Event
 out = Console()
 err = Console(stderr=True)
 
+INTERRUPTED = 130
+
 
 @contextmanager
 def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
@@ -82,6 +84,7 @@ def explained_errors() -> Iterator[None]:
         body = "\n".join(f"[bold]{name:12}[/bold]{escape(text)}" for name, text in lines)
         err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))
         sys.exit(2)
-    except KeyboardInterrupt:
-        err.print("stopped; an interrupted training goes on with --resume")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C
+            err.print("stopped; an interrupted training goes on with --resume")
+        raise

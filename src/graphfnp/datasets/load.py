@@ -105,7 +105,8 @@ def _entry(source: Any) -> Entry | None:
     return CATALOGUE.get(source.removesuffix(PUBLIC)) if isinstance(source, str) else None
 
 
-def _is_name(source: Any) -> bool:
+def is_name(source: Any) -> bool:
+    """Is it a name of the catalogue or of a collection, not a path or graphs?"""
     return isinstance(source, str) and (_entry(source) is not None or source.startswith(COLLECTIONS))
 
 
@@ -120,7 +121,7 @@ def _forms(name: str, label: str | None = None) -> Sequence[Form]:
 def _by_name(
     source: Any, data: str | Path | None, label: str | None, limit: int | None, download: bool
 ) -> Found | None:
-    if not _is_name(source):
+    if not is_name(source):
         return None
     entry = _entry(source)
     facts, split = (entry.facts, entry.split) if entry else ({}, "random")
@@ -165,7 +166,7 @@ def _unknown(name: str) -> MissingData:
 
 def _table(source: Any) -> Path | None:
     """The path of a table of molecules; None for names, TU folders and graphs in memory."""
-    if not isinstance(source, str | Path) or _is_name(source):
+    if not isinstance(source, str | Path) or is_name(source):
         return None
     path = Path(source).expanduser()
     if not path.exists():
