@@ -13,7 +13,15 @@ from typing import Any
 
 from lightning.fabric import Fabric
 
-from graphfnp.checkpoint import load_model, read_json, save_model, write_atomically, write_json
+from graphfnp.checkpoint import (
+    MODEL_RECORD,
+    MODEL_TENSORS,
+    load_model,
+    read_json,
+    save_model,
+    write_atomically,
+    write_json,
+)
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidRun
@@ -21,7 +29,7 @@ from graphfnp.evaluation import evaluate
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
 from graphfnp.settings import from_json, to_json
-from graphfnp.training import STATE_FILE, Event, TrainingConfig, train
+from graphfnp.training import STATE_FILE, Event, Training, TrainingConfig, train
 
 CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
 
@@ -106,22 +114,42 @@ def execute(
     watch: Callable[[Event], None] | None = None,
     fabric: Fabric | None = None,
 ) -> Run:
-    """Train as planned into a folder, judge the model on the test part, and leave the record of it."""
-    if (folder / CONFIG).exists() and not (resume or overwrite):
+    """Train as planned into a folder, judge the model on the test part, and leave the record of it.
+
+    Of several processes the first alone writes.
+    """
+    fabric = fabric or Fabric(accelerator="cpu", devices=1)
+    dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
+    if fabric.global_rank == 0:
+        _open(plan, folder, dataset, resume, overwrite)
+    fabric.barrier()
+    if (folder / METRICS).exists():  # resumed, but there is nothing left to do
+        return Run(folder)
+    classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
+    training = train(
+        classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
+    )
+    if fabric.global_rank == 0:
+        _close(plan, folder, dataset, training)
+    fabric.barrier()
+    return Run(folder)
+
+
+def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
+    """Make sure that the folder is the plan's own, and write down what will be done."""
+    exists = (folder / CONFIG).exists()
+    if exists and not (resume or overwrite):
         raise InvalidRun(
             f"{folder}, which already holds a run",
             "an empty or new folder",
             "choose another --out, or --resume to go on, or --overwrite to start anew",
         )
-    if overwrite:
-        for name in (STATE_FILE, EPOCHS, METRICS, "model.json", "model.safetensors"):
-            (folder / name).unlink(missing_ok=True)
-    going_on = resume and (folder / CONFIG).exists()
-    if going_on:
+    if exists and resume:
         _check_same(_planned(plan), read_json(folder / CONFIG), folder)
-        if (folder / METRICS).exists():
-            return Run(folder)
-    dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
+        return
+    for name in (STATE_FILE, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS):
+        (folder / name).unlink(missing_ok=True)
+    write_json(folder / SPLIT, dataset.split.to_json())
     record = {
         **_planned(plan),
         "overrides": dict(plan.overrides),
@@ -131,13 +159,11 @@ def execute(
         "versions": library_versions(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if not going_on:
-        write_json(folder / SPLIT, dataset.split.to_json())
-        write_json(folder / CONFIG, record)  # last: it makes the folder a run
-    classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
-    training = train(
-        classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
-    )
+    write_json(folder / CONFIG, record)  # last: it makes the folder a run
+
+
+def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> None:
+    """Write down what came out; the measures last, since they make the run a finished one."""
     lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
     write_atomically(folder / EPOCHS, lines.encode())
     facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
@@ -146,7 +172,6 @@ def execute(
     metrics, _ = evaluate(training.model, part, seed=plan.seed)
     write_json(folder / METRICS, metrics)
     (folder / STATE_FILE).unlink(missing_ok=True)
-    return Run(folder)
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

@@ -168,6 +168,7 @@ class _Loop:
         self.classifier.start_epoch(epoch, config.epochs, self.graphs)
         if self.classifier.is_complete and not was_complete:
             self.average.restart(self.classifier)  # what has just been placed has no past worth averaging
+        self._share_weights()
         self.classifier.train()
         sums: dict[str, Tensor] = {}
         indices = self._batches("order", epoch)
@@ -214,6 +215,12 @@ class _Loop:
         share = len(own) * world / len(index) if len(index) >= world else 1.0
         return self.graphs.batch(own).to(self.fabric.device), share
 
+    def _share_weights(self) -> None:
+        """Running statistics and k-means starts differ between processes: all go on from the first one's."""
+        if self.fabric.world_size > 1:
+            for module in (self.classifier, self.average.averaged):
+                module.load_state_dict(self.fabric.broadcast(module.state_dict()))
+
     def _average_gradients(self, parameters: list) -> None:
         if self.fabric.world_size == 1:
             return
@@ -240,7 +247,7 @@ class _Loop:
                 "lower learning_rate, or check the features",
             )
         side = self._side_loss(judged)
-        loss += side
+        loss = self.fabric.broadcast(loss + side)  # all processes must agree on when to stop
         if judged.is_complete and loss <= self.progress.best_loss + TIE:
             self.progress.best_loss, self.progress.best_epoch = min(loss, self.progress.best_loss), epoch
             self.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
