@@ -91,7 +91,7 @@ def confidence_histogram(predictions: Predictions) -> Figure:
     axes.xaxis.set_major_formatter(PERCENT)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="upper left")
+    axes.legend(loc="best")
     return figure
 
 
