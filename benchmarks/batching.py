@@ -1,21 +1,20 @@
-"""Batches of packed graphs beside those of PyG's DataLoader: ``python benchmarks/batching.py [dataset]``.
+"""Batches of packed graphs beside those of PyG's DataLoader: ``python benchmarks/batching.py [dataset] [--json]``.
 
-Both make the same shuffled batches in turns, so that a busy machine slows both down; every batch is compared, and the
-ratio is the median over rounds.
+Both make the same shuffled batches in turns, so that a busy machine slows both down. Every batch is compared first, and
+the ratio is of medians.
 """
 
-import argparse
-import statistics
-import time
 from collections.abc import Iterable
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.load import load
 from graphfnp.graphs import PackedGraphs
 from graphfnp.pyg import to_data_list
+from side_by_side import alternate, options, record
 
 FIELDS = ("x", "edge_index", "edge_attr", "batch", "ptr", "y")
 
@@ -29,36 +28,41 @@ def plain(graphs: PackedGraphs) -> list[Data]:
     return data
 
 
-def seconds(batches: Iterable[object]) -> float:
-    start = time.perf_counter()
+def check(graphs: PackedGraphs, order: list[Tensor], loader: DataLoader) -> None:
+    """Are both ways' batches equal, field by field?"""
+    for index, theirs in zip(order, loader, strict=True):
+        ours = graphs.batch(index)
+        for name in FIELDS:
+            value = getattr(ours, name)
+            assert value is None or torch.equal(value, theirs[name]), name
+
+
+def walk(batches: Iterable[object]) -> None:
     for _ in batches:
         pass
-    return time.perf_counter() - start
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__, rounds=5)
     parser.add_argument("dataset", nargs="?", default="ba2motifs")
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    graphs = load(options.dataset).graphs
-    data = plain(graphs)
-    print(f"{options.dataset}: {len(graphs)} graphs, {torch.get_num_threads()} threads")
+    chosen = parser.parse_args()
+    graphs = load(chosen.dataset).graphs
+    data, ratios = plain(graphs), {}
+    print(f"{chosen.dataset}: {len(graphs)} graphs, {torch.get_num_threads()} threads")
     for size in (64, 128, 256):
-        times = []
-        for seed in range(options.rounds):
-            order = graphs.batch_indices(size, torch.Generator().manual_seed(seed))
-            loader = DataLoader(data, batch_sampler=[index.tolist() for index in order])
-            for index, theirs in zip(order, loader, strict=True):
-                ours = graphs.batch(index)
-                for name in FIELDS:
-                    value = getattr(ours, name)
-                    assert value is None or torch.equal(value, theirs[name]), name
-            generator = torch.Generator().manual_seed(seed)
-            times.append((seconds(loader), seconds(graphs.batches(size, generator)), len(order)))
-        ratio = statistics.median(theirs / ours for theirs, ours, _ in times)
-        theirs, ours = (statistics.median(1000 * time[k] / time[2] for time in times) for k in (0, 1))
-        print(f"batch of {size}: PyG {theirs:.2f} ms, packed {ours:.2f} ms, ratio {ratio:.1f}, batches equal")
+        order = graphs.batch_indices(size, torch.Generator().manual_seed(0))
+        loader = DataLoader(data, batch_sampler=[index.tolist() for index in order])
+        check(graphs, order, loader)
+
+        def packed(size: int = size) -> None:
+            walk(graphs.batches(size, torch.Generator().manual_seed(0)))
+
+        timings = alternate({"theirs": lambda loader=loader: walk(loader), "ours": packed}, chosen.rounds)
+        theirs, ours = timings["theirs"], timings["ours"]
+        ratios[f"PyG DataLoader to packed, batch of {size}"] = theirs.median / ours.median
+        print(f"batches of {size}: PyG {theirs}, packed {ours}, ratio {theirs.median / ours.median:.1f}, batches equal")
+    if chosen.json:
+        record("batching", ratios, rounds=chosen.rounds, dataset=chosen.dataset)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
 """The decoder's likelihood in one vectorised pass against the plain definition, one node and one edge at a time.
 
-python benchmarks/decoder_likelihood.py      prints both likelihoods and the ratio of times for both forms
+python benchmarks/decoder_likelihood.py [--json]      prints both likelihoods and the ratio of times for both forms
 """
-
-import argparse
-import time
 
 import torch
 from torch import Tensor
@@ -116,31 +113,41 @@ def _tree_distance(parent: list[int], a: int, b: int) -> int:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--graphs", type=int, default=16)
-    arguments.add_argument("--dims", type=int, default=64)
-    options = arguments.parse_args()
+    # Here, because a test imports the definition above from elsewhere.
+    from side_by_side import alternate, options, record
+
+    parser = options(__doc__, rounds=3)
+    parser.add_argument("--graphs", type=int, default=16)
+    parser.add_argument("--dims", type=int, default=64)
+    chosen = parser.parse_args()
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
-    graphs = generate_ba2motifs(options.graphs)
-    batch, z = graphs.batch(), torch.randn(options.graphs, options.dims, generator=generator)
-    order = breadth_first_order(batch, generator)
+    graphs = generate_ba2motifs(chosen.graphs)
+    batch, z = graphs.batch(), torch.randn(chosen.graphs, chosen.dims, generator=generator)
+    order, ratios = breadth_first_order(batch, generator), {}
     for form in ("causal", "prefix"):
-        decoder = GraphDecoder(graphs.schema, options.dims, GraphDecoderConfig(form=form))
-        seconds, value = [], []
-        for call in (
-            lambda decoder=decoder: decoder.log_likelihood(decisions_in_order(batch, order), z),
-            lambda decoder=decoder: stepwise_log_likelihood(decoder, batch, order, z),
-        ):
-            started = time.perf_counter()
-            likelihood = call().sum()
+        decoder = GraphDecoder(graphs.schema, chosen.dims, GraphDecoderConfig(form=form))
+        value: dict[str, float] = {}
+
+        def vectorised(decoder: GraphDecoder = decoder, value: dict[str, float] = value) -> None:
+            likelihood = decoder.log_likelihood(decisions_in_order(batch, order), z).sum()
             likelihood.backward()
-            seconds.append(time.perf_counter() - started)
-            value.append(likelihood.item())
+            value["vectorised"] = likelihood.item()
+
+        def stepwise(decoder: GraphDecoder = decoder, value: dict[str, float] = value) -> None:
+            likelihood = stepwise_log_likelihood(decoder, batch, order, z).sum()
+            likelihood.backward()
+            value["stepwise"] = likelihood.item()
+
+        timings = alternate({"vectorised": vectorised, "stepwise": stepwise}, chosen.rounds)
+        ratios[f"step by step to vectorised, {form}"] = timings["stepwise"].median / timings["vectorised"].median
         print(
-            f"{form}: log-likelihood {value[0]:.3f} against {value[1]:.3f} step by step; "
-            f"{seconds[1] / seconds[0]:.0f} times faster ({seconds[0]:.3f} s to {seconds[1]:.2f} s, with gradients)"
+            f"{form}: log-likelihood {value['vectorised']:.3f} against {value['stepwise']:.3f} step by step; "
+            f"{timings['vectorised']} against {timings['stepwise']} with gradients, "
+            f"ratio {ratios[f'step by step to vectorised, {form}']:.0f}"
         )
+    if chosen.json:
+        record("decoder_likelihood", ratios, rounds=chosen.rounds, graphs=chosen.graphs)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
-"""Molecules featurised per second, beside ``torch_geometric.utils.from_smiles``: ``python benchmarks/featurising.py``.
+"""Molecules featurised per second, beside ``torch_geometric.utils.from_smiles``.
 
-Both featurise the same SMILES in turns, so that a busy machine slows both down; the ratio is the median over rounds.
+``python benchmarks/featurising.py [--processes 2] [--json]``: both featurise the same SMILES in turns, so that a busy
+machine slows both down; the ratio is of medians.
 """
 
-import argparse
 import os
-import statistics
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +12,7 @@ from rdkit import rdBase
 from torch_geometric.utils import from_smiles
 
 from graphfnp.datasets.smiles import graphs_from_smiles, read_molecule
+from side_by_side import alternate, options, record
 
 BUILT_IN = [
     "CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O", "CN1CCC[C@H]1c1cccnc1",
@@ -32,32 +30,29 @@ def some_smiles() -> tuple[str, list[str]]:
     return "built-in molecules", BUILT_IN * 200
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = options(__doc__, rounds=5)
     parser.add_argument("--processes", type=int, default=0, help="also time this many processes, on a longer list")
-    options = parser.parse_args()
+    chosen = parser.parse_args()
     name, smiles = some_smiles()
-    rounds = [
-        (seconds(lambda: [from_smiles(one) for one in smiles]), seconds(lambda: graphs_from_smiles(smiles)))
-        for _ in range(options.rounds)
-    ]
-    ratio = statistics.median(theirs / ours for theirs, ours in rounds)
-    print(f"{len(smiles)} molecules ({name}), one process, best of {options.rounds}:")
-    print(f"  torch_geometric.utils.from_smiles  {len(smiles) / min(theirs for theirs, _ in rounds):7.0f} molecules/s")
-    print(f"  graphs_from_smiles                 {len(smiles) / min(ours for _, ours in rounds):7.0f} molecules/s")
-    print(f"  ratio, median of rounds            {ratio:7.1f}")
-    if options.processes:
+    timings = alternate(
+        {"theirs": lambda: [from_smiles(one) for one in smiles], "ours": lambda: graphs_from_smiles(smiles)},
+        chosen.rounds,
+    )
+    theirs, ours = timings["theirs"].median, timings["ours"].median
+    print(f"{len(smiles)} molecules ({name}), one process, medians of {chosen.rounds} rounds:")
+    print(f"  torch_geometric.utils.from_smiles  {len(smiles) / theirs:7.0f} molecules/s")
+    print(f"  graphs_from_smiles                 {len(smiles) / ours:7.0f} molecules/s")
+    print(f"  ratio                              {theirs / ours:7.1f}")
+    if chosen.processes:
         many = smiles * 20
-        took = seconds(lambda: graphs_from_smiles(many, processes=options.processes))
-        rate = len(many) / took
-        print(f"  {options.processes} processes, {len(many)} molecules, start-up included: {rate:.0f} molecules/s")
+        timing = alternate({"many": lambda: graphs_from_smiles(many, processes=chosen.processes)}, 1, warm_up=0)["many"]
+        rate = len(many) / timing.median
+        print(f"  {chosen.processes} processes, {len(many)} molecules, start-up included: {rate:.0f} molecules/s")
+    if chosen.json:
+        record(
+            "featurising", {"from_smiles to graphs_from_smiles": theirs / ours}, rounds=chosen.rounds, molecules=name
+        )
 
 
 if __name__ == "__main__":
