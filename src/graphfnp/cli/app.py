@@ -64,6 +64,9 @@ def train(
         str | None, typer.Option(help="Column of the labels in your file [default: found by name].")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
+    duplicates_together: Annotated[
+        bool, typer.Option("--duplicates-together", help="Keep equal molecules in one part of the split.")
+    ] = False,
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
@@ -77,6 +80,7 @@ def train(
     from graphfnp.cli import commands
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
+    options["duplicates_together"] = duplicates_together or None
     chosen = commands.Chosen(method, backbone, epochs, seed, settings or [])
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
     commands.train(dataset, chosen, {k: v for k, v in options.items() if v is not None}, out, data, flags)
