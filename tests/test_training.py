@@ -12,13 +12,15 @@ import pytest
 import torch
 
 from graphfnp.checkpoint import MODEL_TENSORS, read_tensors
+from graphfnp.class_balance import class_weights
 from graphfnp.classifier import GraphClassifier
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.evaluation import evaluate
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import CLASSIFIERS, make_classifier
 from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
-from graphfnp.training import STATE_FILE, Event, Progress, Training, TrainingConfig, class_weights, train
+from graphfnp.training import Event, Training, TrainingConfig, train
+from graphfnp.training_state import STATE_FILE, Progress
 from graphfnp.weight_average import WeightAverage
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
@@ -190,11 +192,10 @@ def test_training_in_memory_refuses_to_resume_with_other_settings(tmp_path: Path
 
 
 def test_progress_stops_after_the_epochs_or_after_waiting() -> None:
-    config = TrainingConfig(epochs=10, patience=3)
-    assert not Progress(epoch=5, best_epoch=2).stops(config)  # waited for epochs 3 and 4
-    assert Progress(epoch=6, best_epoch=2).stops(config)
-    assert Progress(epoch=10, best_epoch=9).stops(config)
-    assert not Progress(epoch=9, best_epoch=-1).stops(config)  # nothing to keep yet
+    assert not Progress(epoch=5, best_epoch=2).stops(epochs=10, patience=3)  # waited for epochs 3 and 4
+    assert Progress(epoch=6, best_epoch=2).stops(epochs=10, patience=3)
+    assert Progress(epoch=10, best_epoch=9).stops(epochs=10, patience=3)
+    assert not Progress(epoch=9, best_epoch=-1).stops(epochs=10, patience=3)  # nothing to keep yet
 
 
 def test_training_stops_early_and_keeps_the_best_epoch() -> None:

@@ -29,7 +29,8 @@ from graphfnp.evaluation import evaluate
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
 from graphfnp.settings import from_json, to_json
-from graphfnp.training import STATE_FILE, Event, Training, TrainingConfig, train
+from graphfnp.training import Event, Training, TrainingConfig, train
+from graphfnp.training_state import STATE_FILE
 
 CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
 
@@ -51,7 +52,8 @@ class Plan:
         default = to_json(TrainingConfig())
         chosen = {f"training.{k}": v for k, v in to_json(self.training).items() if v != default[k]}
         words = ["graphfnp train", self.dataset, f"--method {self.method} --seed {self.seed}"]
-        words += [f"--{name} {value}" for name, value in self.data_options.items() if value is not None]
+        for name, value in self.data_options.items():
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}"))
         words += [f"--set {name}={value}" for name, value in {**self.overrides, **chosen}.items()]
         return " ".join(words)
 

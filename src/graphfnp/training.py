@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,16 +12,16 @@ from lightning.fabric import Fabric
 from torch import Tensor
 
 from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.checkpoint import read_tensors, write_tensors
+from graphfnp.class_balance import check_labels, class_weights
 from graphfnp.classifier import GraphClassifier, Phase, check_partition
-from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
+from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.prediction import TrainedModel, collect
 from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
+from graphfnp.training_state import STATE_FILE, TrainingState
 from graphfnp.weight_average import WeightAverage
 
-STATE_FILE = "training.safetensors"
 TIE = 1e-4  # validation losses this close are equal, and the later epoch has seen more
 
 
@@ -62,20 +62,6 @@ class Event:
     stage: str = "training"  # or "finishing"
 
 
-@dataclass
-class Progress:
-    """The part of the training state that is not tensors; one JSON record."""
-
-    epoch: int = 0  # epochs done
-    best_epoch: int = -1
-    best_loss: float = float("inf")
-    history: list[dict[str, float]] = field(default_factory=list)
-
-    def stops(self, config: TrainingConfig) -> bool:
-        waited = self.epoch - 1 - self.best_epoch
-        return self.epoch >= config.epochs or (self.best_epoch >= 0 and waited >= config.patience)
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """What ``train`` returns."""
@@ -103,41 +89,15 @@ def train(
     """
     config = config or TrainingConfig()
     fabric = fabric or Fabric(accelerator="cpu", devices=1)
-    _check_labels(graphs, validation)
+    check_labels(graphs, validation)
     classifier.class_weight.copy_(class_weights(graphs, config.class_balance))
     classifier.to(fabric.device)
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:
         loop.restore()
-    while not loop.progress.stops(config):
+    while not loop.state.progress.stops(config.epochs, config.patience):
         loop.run_epoch()
     return loop.finish()
-
-
-def class_weights(graphs: PackedGraphs, balance: str) -> Tensor:
-    """Mean-one weights: balanced gives class k the weight n / (K n_k), plain gives all 1."""
-    counts = graphs.class_counts.float()
-    if balance == "plain":
-        return torch.ones_like(counts)
-    present = counts > 0
-    return torch.where(present, counts.sum() / (present.sum() * counts.clamp(min=1)), torch.ones_like(counts))
-
-
-def _check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
-    names = graphs.schema.class_names
-    if int((graphs.class_counts > 0).sum()) < 2:
-        raise InvalidGraphs(
-            f"training graphs of classes {dict(zip(names, graphs.class_counts.tolist(), strict=True))}",
-            "at least two classes with graphs",
-            "check the label column and the split: training needs graphs of each class",
-        )
-    if (graphs.y < 0).any() or (validation.y < 0).any() or len(validation) == 0:
-        raise InvalidGraphs(
-            f"{int((graphs.y < 0).sum())} unlabelled training graphs and {len(validation)} validation graphs "
-            f"({int((validation.y < 0).sum())} unlabelled)",
-            "labelled graphs in both parts",
-            "leave unlabelled graphs out of the split",
-        )
 
 
 class _Loop:
@@ -146,12 +106,15 @@ class _Loop:
     def __init__(self, classifier, graphs, validation, config, seed, folder, watch, fabric) -> None:
         self.classifier, self.graphs, self.validation = classifier, graphs, validation
         self.config, self.seed, self.folder, self.watch, self.fabric = config, seed, folder, watch, fabric
-        self.phases = classifier.phases()
-        check_partition(classifier, self.phases)
-        self.optimizers = [self._optimizer(phase, config.learning_rate) for phase in self.phases]
-        self.average = WeightAverage(classifier, config.average_decay)
-        self.best = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
-        self.progress = Progress()
+        phases = classifier.phases()
+        check_partition(classifier, phases)
+        self.state = TrainingState(
+            classifier,
+            phases,
+            [self._optimizer(phase, config.learning_rate) for phase in phases],
+            WeightAverage(classifier, config.average_decay),
+            {name: tensor.clone() for name, tensor in classifier.state_dict().items()},
+        )
 
     def _optimizer(self, phase: Phase, rate: float):
         optimizer = phase.optimizer(phase.parameters, lr=rate * phase.learning_rate_scale)
@@ -160,14 +123,14 @@ class _Loop:
     # ---------------------------------------------------------------- epochs
 
     def run_epoch(self) -> None:
-        progress, config = self.progress, self.config
+        progress, config = self.state.progress, self.config
         started = time.perf_counter()
         epoch = progress.epoch
         torch.manual_seed(derive_seed(self.seed, "epoch", epoch, self.fabric.global_rank))
         was_complete = self.classifier.is_complete
         self.classifier.start_epoch(epoch, config.epochs, self.graphs)
         if self.classifier.is_complete and not was_complete:
-            self.average.restart(self.classifier)  # what has just been placed has no past worth averaging
+            self.state.average.restart(self.classifier)  # what has just been placed has no past worth averaging
         self._share_weights()
         self.classifier.train()
         sums: dict[str, Tensor] = {}
@@ -175,11 +138,12 @@ class _Loop:
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
             encoded = self.classifier.encode(batch)
-            for phase, optimizer in zip(self.phases, self.optimizers, strict=True):
+            for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)
             self.classifier.after_step()
-            self.average.update(self.classifier)
+            self.state.average.update(self.classifier)
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
+        self._share_weights()
         record = {name: float(value) / len(indices) for name, value in sums.items()}
         record.update(self._validate(epoch), seconds=time.perf_counter() - started)
         progress.history.append({"epoch": epoch, **record})
@@ -218,7 +182,7 @@ class _Loop:
     def _share_weights(self) -> None:
         """Running statistics and k-means starts differ between processes: all go on from the first one's."""
         if self.fabric.world_size > 1:
-            for module in (self.classifier, self.average.averaged):
+            for module in (self.classifier, self.state.average.averaged):
                 module.load_state_dict(self.fabric.broadcast(module.state_dict()))
 
     def _average_gradients(self, parameters: list) -> None:
@@ -234,7 +198,7 @@ class _Loop:
 
     def _validate(self, epoch: int) -> dict[str, float]:
         """Validation NLL after the post-hoc scalar is fitted: the scale of the logits does not decide when to stop."""
-        judged = self.average.averaged
+        judged = self.state.average.averaged
         raw = collect(judged, self.validation, self.config.validation_draws, self.seed)
         weight = judged.class_weight.cpu()
         calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, weight)
@@ -248,9 +212,13 @@ class _Loop:
             )
         side = self._side_loss(judged)
         loss = self.fabric.broadcast(loss + side)  # all processes must agree on when to stop
-        if judged.is_complete and loss <= self.progress.best_loss + TIE:
-            self.progress.best_loss, self.progress.best_epoch = min(loss, self.progress.best_loss), epoch
-            self.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
+        progress = self.state.progress
+        if judged.is_complete and loss <= progress.best_loss + TIE:
+            self.state.progress.best_loss, self.state.progress.best_epoch = (
+                min(loss, self.state.progress.best_loss),
+                epoch,
+            )
+            self.state.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
         judged.eval()
         sample = self.validation.batch(torch.arange(min(256, len(self.validation)))).to(self.fabric.device)
         with torch.no_grad():
@@ -278,8 +246,8 @@ class _Loop:
 
     def finish(self) -> Training:
         """Restore the best epoch, run the finishing phases, and fit the calibration on all draws."""
-        classifier, config, progress = self.classifier, self.config, self.progress
-        classifier.load_state_dict(self.best)
+        classifier, config, progress = self.classifier, self.config, self.state.progress
+        classifier.load_state_dict(self.state.best)
         phases = classifier.finishing_phases()
         optimizers = [self._optimizer(phase, config.finishing_rate) for phase in phases]
         classifier.eval()
@@ -300,59 +268,21 @@ class _Loop:
 
     # ---------------------------------------------------------------- stop and resume
 
-    def save(self) -> None:
-        if self.folder is None or self.fabric.global_rank:
-            return
-        tensors = {f"model.{name}": tensor for name, tensor in self.classifier.state_dict().items()}
-        tensors |= {f"average.{name}": tensor for name, tensor in self.average.averaged.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
-        groups = []
-        for phase, optimizer in zip(self.phases, self.optimizers, strict=True):
-            state = optimizer.state_dict()
-            for number, values in state["state"].items():
-                tensors |= {f"optimizer.{phase.name}.{number}.{key}": torch.as_tensor(v) for key, v in values.items()}
-            groups.append(state["param_groups"])
-        record = {
-            **self._identity(),
-            "steps": self.average.steps,
-            "progress": vars(self.progress),
-            "optimizers": groups,
-        }
-        write_tensors(self.folder / STATE_FILE, tensors, record)
-
+    @property
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a training to go on."""
         settings = json.loads(json.dumps(to_json(self.classifier.config)))
-        return {
-            "config": to_json(self.config), "settings": settings, "seed": self.seed, "graphs": len(self.graphs),
-        }  # fmt: skip
+        graphs = {"graphs": len(self.graphs), "validation": len(self.validation)}
+        return {"config": to_json(self.config), "settings": settings, "seed": self.seed, **graphs}
+
+    def save(self) -> None:
+        if self.folder is not None and self.fabric.global_rank == 0:
+            self.state.write(self.folder / STATE_FILE, self._identity)
 
     def restore(self) -> None:
         """Go on where :meth:`save` left off; without a saved state, start from the beginning."""
-        if self.folder is None or not (self.folder / STATE_FILE).exists():
-            return
-        tensors, record = read_tensors(self.folder / STATE_FILE)
-        if changed := [name for name, value in self._identity().items() if record.get(name) != value]:
-            raise InvalidRun(
-                f"a resumed run with another {', '.join(changed)}",
-                "the settings, seed and data the run was started with",
-                "resume with the same command, or start a new run folder",
-            )
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-        self.classifier.load_state_dict(part("model."))
-        self.average.averaged.load_state_dict(part("average."))
-        self.average.steps = record["steps"]
-        self.best = part("best.")
-        for phase, optimizer, groups in zip(self.phases, self.optimizers, record["optimizers"], strict=True):
-            state: dict[int, dict[str, Tensor]] = {}
-            for name, value in part(f"optimizer.{phase.name}.").items():
-                number, key = name.split(".", 1)
-                state.setdefault(int(number), {})[key] = value
-            optimizer.load_state_dict({"state": state, "param_groups": groups})
-        self.progress = Progress(**record["progress"])
+        if self.folder is not None and (self.folder / STATE_FILE).exists():
+            self.state.read(self.folder / STATE_FILE, self._identity)
 
 
 def _weighted_nll(calibration: Calibration, raw, y: Tensor, weight: Tensor) -> float:
