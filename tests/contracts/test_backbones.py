@@ -114,7 +114,7 @@ def test_edge_types_reach_the_states(name: str) -> None:
     assert (other - backbone(batch)).abs().max() > 1e-4
 
 
-@pytest.mark.parametrize("name", SUMMING)
+@every_backbone
 def test_edge_weight_one_is_none_and_zero_is_no_edge(name: str) -> None:
     graphs = shapes(6, NUMBERS)
     backbone, batch = backbone_of(name, graphs), graphs.batch()
@@ -124,6 +124,15 @@ def test_edge_weight_one_is_none_and_zero_is_no_edge(name: str) -> None:
     changed = replace(batch, x=batch.x + (torch.arange(len(batch.x)) == 0).float().unsqueeze(1))
     moved = (backbone(changed, 0 * ones) - silent).abs().amax(-1)
     assert (moved[1:] < 1e-6).all()
+
+
+@pytest.mark.parametrize("name", ["gin", "ggnn", "gat"])  # where the number of edges does not count
+def test_an_edge_of_weight_zero_might_as_well_not_be_there(name: str) -> None:
+    graphs = shapes(6, NUMBERS)
+    backbone, batch = backbone_of(name, graphs), graphs.batch()
+    kept = torch.arange(batch.edge_index.shape[1]) % 3 > 0
+    fewer = replace(batch, edge_index=batch.edge_index[:, kept], undirected=False)
+    torch.testing.assert_close(backbone(batch, kept.float()), backbone(fewer), atol=1e-5, rtol=1e-5)
 
 
 # ---------------------------------------------------------------- modules of a user

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, PNAConv
 
 from graphfnp.graphs import Batch
 from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import Neighbourhood, NeighbourSum, inverse_degree
+from graphfnp.networks.weighted_convolutions import WeightedGATConv, WeightedPNAConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +109,14 @@ class GATLayer(nn.Module):
         super().__init__()
         self.edge_embedding = CategoryEmbedding(edge_sizes, width // self.heads) if edge_sizes else None
         edge_dim = width // self.heads if edge_sizes else None
-        self.convolution = GATConv(width, width // self.heads, heads=self.heads, edge_dim=edge_dim)
+        self.convolution: nn.Module = WeightedGATConv(width, width // self.heads, heads=self.heads, edge_dim=edge_dim)
 
     @staticmethod
     def edges(batch: Batch, edge_sizes: tuple[int, ...], edge_weight: Tensor | None) -> Edges:
-        weight = torch.empty(0) if edge_weight is None else edge_weight
-        return Edges(Neighbourhood(batch.edge_index, weight, batch.edge_attr, batch.num_nodes, None, None))
+        return Edges(Neighbourhood(batch.edge_index, edge_weight, batch.edge_attr, batch.num_nodes, None, None))
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        return self.convolution(h, edges.neighbours.edge_index, edge_attr=self._edge(edges))
+        return self.convolution(h, edges.neighbours.edge_index, self._edge(edges), edges.neighbours.weight)
 
     def _edge(self, edges: Edges) -> Tensor | None:
         attr = edges.neighbours.edge_attr
@@ -129,7 +128,7 @@ class PNALayer(GATLayer):
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
         super().__init__(width, edge_sizes)
-        self.convolution = PNAConv(
+        self.convolution = WeightedPNAConv(
             width,
             width,
             aggregators=["mean", "min", "max", "std"],

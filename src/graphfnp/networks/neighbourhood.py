@@ -21,7 +21,7 @@ class Neighbourhood:
     """
 
     edge_index: Tensor  # [2, edges]
-    weight: Tensor  # [edges]
+    weight: Tensor | None  # [edges]; None, where a layer allows it: all 1
     edge_attr: Tensor | None
     num_nodes: int
     matrix: Tensor | None
