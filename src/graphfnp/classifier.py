@@ -40,6 +40,7 @@ class GraphClassifier(nn.Module, ABC):
     """
 
     class_weight: Tensor
+    averages_weights: bool = True  # False: training judges and keeps the present weights, not their moving average
 
     def __init__(self, schema: Schema) -> None:
         super().__init__()
@@ -95,6 +96,9 @@ class GraphClassifier(nn.Module, ABC):
 
     def after_step(self) -> None:
         """Called after every optimiser step: snapshots, running statistics."""
+
+    def after_training(self, graphs: PackedGraphs) -> None:
+        """Called once with the best epoch's weights, before calibration: what is read off the training graphs."""
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""

@@ -262,6 +262,7 @@ class _Loop:
                 for phase, optimizer in zip(phases, optimizers, strict=True):
                     self._descend(phase, optimizer, batch, encoded, share, sums)
                 self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
+        classifier.after_training(self.graphs)
         raw = collect(classifier, self.validation, seed=self.seed)
         calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, classifier.class_weight.cpu())
         return Training(TrainedModel(classifier, calibration), progress.history, progress.best_epoch)
