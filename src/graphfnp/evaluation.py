@@ -16,7 +16,8 @@ from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
 from graphfnp.predictions import Predictions
 
 RATIONALE_DRAWS = 1000  # the paper's
-CHUNK = 50
+CHUNK = 50  # draws at a time, fewer where there are many graphs
+MOST_NUMBERS = 2**25  # in the embeddings held at a time
 NEIGHBOURS = (1, 3)
 
 
@@ -55,9 +56,12 @@ def _embedding_chunks(classifier: GraphClassifier, graphs: PackedGraphs, seed: i
     """Sampled embeddings of graphs and rationales, a few draws at a time; graphs are encoded once."""
     classifier.eval()
     batches = [(batch, classifier.encode(batch)) for batch in graphs.batches(256, node_budget=16384)]
-    for start in range(0, RATIONALE_DRAWS, CHUNK):
+    width = classifier.embed(*batches[0]).shape[1]
+    size = min(CHUNK, max(1, MOST_NUMBERS // (len(graphs) * width)))
+    for start in range(0, RATIONALE_DRAWS, size):
         # A seed a chunk: draws within a chunk are even, chunks are independent.
-        parts = [classifier.embedding_draws(batch, CHUNK, seed + start, encoded) for batch, encoded in batches]
-        rationale_draws = classifier.rationale_draws(CHUNK, seed + start)
+        draws = min(size, RATIONALE_DRAWS - start)
+        parts = [classifier.embedding_draws(batch, draws, seed + start, encoded) for batch, encoded in batches]
+        rationale_draws = classifier.rationale_draws(draws, seed + start)
         assert rationale_draws is not None
         yield torch.cat(parts, dim=1), rationale_draws

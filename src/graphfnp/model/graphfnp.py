@@ -11,17 +11,17 @@ from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
 from graphfnp.model.correlation import StochasticCorrelation
 from graphfnp.model.decoder_sampling import sample
-from graphfnp.model.generation import generation_loss, some_graphs_and_parts
 from graphfnp.model.graph_decoder import GraphDecoder
 from graphfnp.model.graph_encoder import Encoded, GraphEncoder
 from graphfnp.model.label_head import LabelHead
 from graphfnp.model.local_rationale import LocalRationale, LocalRationalePosterior
-from graphfnp.model.objectives import link_loss, own_class, separation_loss
+from graphfnp.model.objectives import own_class
 from graphfnp.model.rationale_prior import RationalePrior
+from graphfnp.model.steps import decoder_step, e_step, m_step, parts_loss
 from graphfnp.model.subgraphs import random_parts
 from graphfnp.networks.backbone import make_backbone
 from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian, kl_divergence
+from graphfnp.networks.gaussian import Gaussian
 from graphfnp.rationales import Rationales, Structure
 
 
@@ -77,13 +77,13 @@ class GraphFNP(GraphClassifier):
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
         z = self.embedding_draws(batch, num_draws, seed, encoded)
         if self.config.rationales == "none":
-            return self._logits(z, None)
+            return self.logits(z, None)
         rationales = self.rationale_draws(num_draws, seed)
         log_kappa = self.correlation.log_probability(z, rationales)
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.config.draws)
-        local = self._summarise(log_kappa, rationales, uniform.to(z).unsqueeze(1))
+        local = self.summarise(log_kappa, rationales, uniform.to(z).unsqueeze(1))
         noise = normal_draws(num_draws, self.config.local_dim, seed, "local", self.config.draws)
-        return self._logits(z, local.at(noise.to(z).unsqueeze(1)))
+        return self.logits(z, local.at(noise.to(z).unsqueeze(1)))
 
     def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         embedding = (encoded or self.encode(batch)).graph_embedding
@@ -95,13 +95,27 @@ class GraphFNP(GraphClassifier):
         noise = normal_draws(num_draws, prior.mean.numel(), seed, "rationales", self.config.draws)
         return prior.at(noise.to(prior.mean).view(num_draws, *prior.mean.shape))
 
-    def _summarise(self, log_kappa: Tensor, rationales: Tensor, uniform: Tensor) -> Gaussian:
+    def summarise(self, log_kappa: Tensor, rationales: Tensor, uniform: Tensor) -> Gaussian:
         """p(u | C, z^R), with C drawn at ``uniform`` or, in the ablation, replaced by kappa itself."""
         links = self.correlation(log_kappa, uniform) if self.config.correlation == "binary" else log_kappa.exp()
         return self.local_rationale.summarise(links, self.local_rationale.statistics(rationales))
 
-    def _logits(self, z: Tensor, local: Tensor | None) -> Tensor:
+    def logits(self, z: Tensor, local: Tensor | None) -> Tensor:
+        """p(y | u, z^D), less the part that an ablation withholds."""
         return self.label_head(z if self.config.graph_embedding == "used" else None, local)
+
+    @property
+    def uses_rationales(self) -> bool:
+        """Are there rationales, and have they been placed?"""
+        return self.config.rationales == "learned" and bool(self.started)
+
+    def draw_local(self, z: Tensor, rationales: Tensor) -> Tensor | None:
+        """One draw of u ~ p(u | C, z^R) for each graph; nothing while rationales wait for their start."""
+        if not self.uses_rationales:
+            silent = self.label_head.additive or self.config.rationales == "none"
+            return None if silent else z.new_zeros(len(z), self.config.local_dim)
+        log_kappa = self.correlation.log_probability(z, rationales)
+        return self.summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
 
     # ---------------------------------------------------------------- training
 
@@ -123,99 +137,26 @@ class GraphFNP(GraphClassifier):
 
     def rationales_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
         """E-step (Eq. 10): encoder and classifier are held fixed."""
-        return self._rationales_terms(batch, encoded.detach())
-
-    def _rationales_terms(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        if not self.started:
-            return {}
-        config, prior = self.config, self.rationale_prior()
-        z, rationales = encoded.graph_embedding.sample(), prior.sample()
-        log_kappa = self.correlation.log_probability(z, rationales)
-        terms = {
-            "data": config.data_weight * self.cross_entropy(self._logits(z, self._local(z, rationales)), batch.y),
-            "rationales": config.rationale_weight * self._rationale_cross_entropy(rationales),
-        }
-        own, weight = own_class(batch.y, self.rationale_prior.label), self.class_weight[batch.y]
-        if config.link_weight:
-            terms["link"] = config.link_weight * link_loss(log_kappa, own, weight)
-        if config.separation_weight:
-            terms["separation"] = config.separation_weight * separation_loss(log_kappa, own, weight)
-        self.correlation.follow(log_kappa.detach(), own, weight)
-        return terms
+        return e_step(self, batch, encoded.detach())
 
     def classifier_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        """M-step (Eq. 11): rationales are held fixed; u comes from q(u | G), or from the prior where there is no q."""
-        z = encoded.graph_embedding.sample()
-        rationales = self.rationale_prior().detach().sample()
-        terms: LossTerms = {}
-        if encoded.parts_embedding is not None:
-            terms["parts"] = self._parts_loss(encoded.parts_embedding, rationales, batch.y)
-        if self.posterior is None or not self._uses_rationales:
-            logits = self._logits(z, self._local(z, rationales))
-        else:
-            posterior = self.posterior(encoded.graph_state)
-            log_kappa = self.correlation.log_probability(z, rationales)
-            local = self._summarise(log_kappa, rationales, torch.rand_like(log_kappa))
-            terms["kl"] = self.config.kl_weight * (self.class_weight[batch.y] * kl_divergence(posterior, local)).mean()
-            logits = self._logits(z, posterior.sample())
-        terms["data"] = self.cross_entropy(logits, batch.y)
-        if self._uses_rationales:
-            terms["rationales"] = self.config.rationale_weight * self._rationale_cross_entropy(rationales)
-        return terms
+        """M-step (Eq. 11): rationales are held fixed."""
+        return m_step(self, batch, encoded, self.rationale_prior().detach())
 
-    @property
-    def _uses_rationales(self) -> bool:
-        return self.config.rationales == "learned" and bool(self.started)
+    def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """Without EM: both steps' terms at once, nothing held fixed."""
+        expectation = {f"e_{name}": term for name, term in e_step(self, batch, encoded).items()}
+        return {**m_step(self, batch, encoded, self.rationale_prior()), **expectation}
 
-    def _local(self, z: Tensor, rationales: Tensor) -> Tensor | None:
-        """A draw of u ~ p(u | C, z^R); nothing while rationales wait for their start."""
-        if not self._uses_rationales:
-            silent = self.label_head.additive or self.config.rationales == "none"
-            return None if silent else z.new_zeros(len(z), self.config.local_dim)
-        log_kappa = self.correlation.log_probability(z, rationales)
-        return self._summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
-
-    def _parts_loss(self, parts: Gaussian, rationales: Tensor, y: Tensor) -> Tensor:
-        """Random connected parts with the label of the whole: a part that lacks the reason should be uncertain."""
-        z = parts.sample()
-        return self.config.subgraph_weight * self.cross_entropy(self._logits(z, self._local(z, rationales)), y)
+    def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """-E log p(G | z^D) per node, the encoder held fixed."""
+        return decoder_step(self, batch, encoded)
 
     def side_loss(self, batch: Batch) -> Tensor | None:
         if not self.config.subgraph_weight:
             return None
         parts = self.encode(random_parts(batch, self.schema.features)).graph_embedding
-        return self._parts_loss(parts, self.rationale_prior().mean, batch.y)
-
-    def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        """Without EM: both steps' terms at once, nothing held fixed."""
-        if self.config.rationales == "none":
-            return self.classifier_loss(batch, encoded)
-        e_step = {f"e_{name}": term for name, term in self._rationales_terms(batch, encoded).items()}
-        return {**self.classifier_loss(batch, encoded), **e_step}
-
-    def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        """-E log p(G | z^D) per node, the encoder held fixed, over a few graphs and telling parts of graphs."""
-        config = self.config
-        parts, evidence = None, None
-        if config.decoder_parts:
-            parts = encoded.parts or random_parts(batch, self.schema.features)
-            if config.subgraph_weight:
-                evidence = self._evidence(encoded.parts_embedding or self.encode(parts).graph_embedding, batch.y)
-        z = encoded.detach().graph_embedding.sample()
-        graphs, z = some_graphs_and_parts(batch, parts, evidence, z, config.decoder_graphs, config.decoder_parts)
-        return {"generation": config.generation_weight * generation_loss(self.decoder, graphs, z)}
-
-    @torch.no_grad()
-    def _evidence(self, parts: Gaussian, y: Tensor) -> Tensor:
-        """How far above chance a part speaks for its label, in [0, 1]."""
-        logits = self._logits(parts.mean, self._local(parts.mean, self.rationale_prior().mean))
-        chance = 1 / self.schema.num_classes
-        return ((logits.softmax(-1).gather(1, y[:, None])[:, 0] - chance) / (1 - chance)).clamp(min=0)
-
-    def _rationale_cross_entropy(self, rationales: Tensor) -> Tensor:
-        """-log p(y^R | z^R, u^R)."""
-        local = self.local_rationale.self_summary(rationales).sample()
-        return nn.functional.cross_entropy(self._logits(rationales, local), self.rationale_prior.label)
+        return parts_loss(self, parts, self.rationale_prior().mean, batch.y)
 
     @property
     def is_complete(self) -> bool:
