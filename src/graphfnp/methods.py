@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from graphfnp.baselines.sgld import SGLD, SGLDConfig
 from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.classifier import GraphClassifier
 from graphfnp.errors import InvalidConfig
@@ -30,6 +31,7 @@ CLASSIFIERS: dict[str, Method] = {
     "paper": Method(GraphFNP, paper()),
     "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"rationales": "none"})),
     "vanilla": Method(Vanilla, VanillaConfig()),
+    "sgld": Method(SGLD, SGLDConfig()),
 }
 
 
