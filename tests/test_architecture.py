@@ -103,9 +103,11 @@ def test_imports_point_one_way(module: str) -> None:
 
 
 def test_no_baseline_knows_another() -> None:
+    """Vanilla alone is there to be changed in one respect, or to be a member."""
     for module in modules():
         if room_of(module) == "baselines":
-            assert not [name for name in imports(module) if room_of(name) == "baselines"], module
+            others = {name for name in imports(module) if room_of(name) == "baselines"}
+            assert others <= {"graphfnp.baselines.vanilla"}, module
 
 
 def test_imports_go_round_in_no_circle() -> None:

@@ -7,6 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from graphfnp.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
+from graphfnp.baselines.dropedge import DropEdge, DropEdgeConfig
+from graphfnp.baselines.evidential import Evidential, EvidentialConfig
+from graphfnp.baselines.focal import Focal, FocalConfig
+from graphfnp.baselines.gsat import GSAT, GSATConfig
+from graphfnp.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from graphfnp.baselines.sgld import SGLD, SGLDConfig
 from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.classifier import GraphClassifier
@@ -32,6 +38,12 @@ CLASSIFIERS: dict[str, Method] = {
     "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"rationales": "none"})),
     "vanilla": Method(Vanilla, VanillaConfig()),
     "sgld": Method(SGLD, SGLDConfig()),
+    "dropedge": Method(DropEdge, DropEdgeConfig()),
+    "mc-dropout": Method(MCDropout, MCDropoutConfig()),
+    "deep-ensemble": Method(DeepEnsemble, DeepEnsembleConfig()),
+    "gsat": Method(GSAT, GSATConfig()),
+    "focal": Method(Focal, FocalConfig()),
+    "evidential": Method(Evidential, EvidentialConfig()),
 }
 
 
