@@ -14,6 +14,7 @@ from graphfnp.baselines.focal import Focal, FocalConfig
 from graphfnp.baselines.gsat import GSAT, GSATConfig
 from graphfnp.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from graphfnp.baselines.sgld import SGLD, SGLDConfig
+from graphfnp.baselines.swag import SWAG, SWAGConfig
 from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.classifier import GraphClassifier
 from graphfnp.errors import InvalidConfig
@@ -44,6 +45,7 @@ CLASSIFIERS: dict[str, Method] = {
     "gsat": Method(GSAT, GSATConfig()),
     "focal": Method(Focal, FocalConfig()),
     "evidential": Method(Evidential, EvidentialConfig()),
+    "swag": Method(SWAG, SWAGConfig()),
 }
 
 

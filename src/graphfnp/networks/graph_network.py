@@ -38,6 +38,7 @@ class WeightVector:
 
     def __init__(self, module: nn.Module, statistics: bool = False) -> None:
         parts: dict[str, Tensor] = dict(module.named_parameters())
+        self.num_parameters = sum(part.numel() for part in parts.values())  # they come first
         if statistics:
             parts |= {name: buffer for name, buffer in module.named_buffers() if name.endswith(("_mean", "_var"))}
         self.shapes = {name: part.shape for name, part in parts.items()}
