@@ -12,6 +12,7 @@ from graphfnp.baselines.dropedge import DropEdge, DropEdgeConfig
 from graphfnp.baselines.evidential import Evidential, EvidentialConfig
 from graphfnp.baselines.focal import Focal, FocalConfig
 from graphfnp.baselines.gsat import GSAT, GSATConfig
+from graphfnp.baselines.laplace import Laplace, LaplaceConfig
 from graphfnp.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from graphfnp.baselines.sgld import SGLD, SGLDConfig
 from graphfnp.baselines.swag import SWAG, SWAGConfig
@@ -46,6 +47,7 @@ CLASSIFIERS: dict[str, Method] = {
     "focal": Method(Focal, FocalConfig()),
     "evidential": Method(Evidential, EvidentialConfig()),
     "swag": Method(SWAG, SWAGConfig()),
+    "laplace": Method(Laplace, LaplaceConfig()),
 }
 
 

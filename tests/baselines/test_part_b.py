@@ -1,8 +1,16 @@
 """Baselines with distributions over weights or functions, against answers known by hand or in closed form."""
 
+import numpy as np
 import torch
 
-from graphfnp.baselines.sgld import Langevin
+from graphfnp.baselines.laplace import curvature, inverse_root
+from graphfnp.baselines.sgld import SGLD, Langevin, SGLDConfig
+from graphfnp.baselines.swag import SWAG, SWAGConfig
+from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.randomness import stream
+from tiny_graphs import TYPED, shapes
+
+TINY = BackboneConfig(width=8, layers=1)
 
 
 def test_langevin_walk_has_the_variance_of_a_gaussian_posterior() -> None:
@@ -24,3 +32,73 @@ def test_langevin_walk_has_the_variance_of_a_gaussian_posterior() -> None:
     draws = torch.stack(seen)
     assert abs(float(draws.mean()) - count * observed / precision) < 0.01
     assert abs(float(draws.var()) * precision - 1) < 0.1
+
+
+def test_sgld_draws_go_round_the_snapshots_from_the_newest() -> None:
+    batch, config = shapes(5).batch(), SGLDConfig(TINY, head_width=8, snapshots=3)
+    classifier = SGLD(TYPED, config).eval()
+    with torch.no_grad():
+        walked = []
+        for _ in range(4):  # one more than is kept
+            classifier.network.head[-1].bias += 1
+            classifier.is_due = True
+            classifier.after_step()
+            walked.append(classifier.network(batch))
+        draws = classifier.draw_logits(batch, 5)
+    torch.testing.assert_close(draws, torch.stack([walked[k] for k in (3, 2, 1, 3, 2)]))
+
+
+def test_swag_moments_are_those_of_the_recorded_weights() -> None:
+    classifier = SWAG(TYPED, SWAGConfig(TINY, head_width=8, rank=3))
+    size, count = classifier.weights.size, classifier.weights.num_parameters
+    path = torch.randn(7, size, generator=stream(0, "path")) + torch.arange(size) % 5
+    for weights in path:
+        classifier.collect(weights)
+    recorded = path.double().numpy()
+    means = recorded.cumsum(0) / np.arange(1, 8)[:, None]
+    np.testing.assert_allclose(classifier.mean, recorded.mean(0), atol=1e-5)
+    np.testing.assert_allclose(classifier.square, (recorded**2).mean(0)[:count], rtol=1e-5)
+    np.testing.assert_allclose(classifier.deviations, (recorded - means)[[6, 4, 5], :count], atol=1e-5)
+    draws = torch.stack([classifier.draw_weights(stream(0, "draw", k)) for k in range(3000)])
+    variance = (recorded.var(0)[:count] + classifier.deviations.square().sum(0).numpy() / 2) / 2
+    assert abs(float((draws.var(0)[:count].numpy() / variance).mean()) - 1) < 0.02
+    assert torch.equal(draws[0, count:], draws[1, count:])  # statistics of the norms
+
+
+def test_swag_of_weights_that_stand_still_is_the_network() -> None:
+    batch, classifier = shapes(5).batch(), SWAG(TYPED, SWAGConfig(TINY, head_width=8)).eval()
+    classifier.collect(classifier.weights.of(classifier.network))
+    with torch.no_grad():
+        expected = classifier.network(batch).expand(2, -1, -1)
+        torch.testing.assert_close(classifier.draw_logits(batch, 2), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_laplace_covariance_of_two_classes_is_that_of_logistic_regression() -> None:
+    """The difference of two logits is one logistic regression whose prior has twice the variance."""
+    phi = torch.tensor([[1.0, 1.0], [-2.0, 1.0], [0.5, 1.0]], dtype=torch.double)
+    p, weight, precision = torch.tensor([0.8, 0.3, 0.6]).double(), torch.tensor([1.0, 2.0, 0.5]).double(), 0.7
+    total = curvature(phi, torch.stack([1 - p, p], dim=1), weight)
+    root = inverse_root(total, torch.zeros(2, 2), precision)
+    difference = torch.cat([-torch.eye(2), torch.eye(2)], dim=1).double()
+    hessian = (phi * (weight * p * (1 - p)).unsqueeze(1)).T @ phi
+    expected = torch.linalg.inv(hessian + precision / 2 * torch.eye(2))
+    torch.testing.assert_close(difference @ root @ root.T @ difference.T, expected)
+
+
+def test_laplace_curvature_is_the_hessian_of_the_weighted_cross_entropy() -> None:
+    phi = torch.randn(6, 3, generator=stream(0, "phi"), dtype=torch.double)
+    weight = torch.randn(4, 3, generator=stream(0, "weight"), dtype=torch.double)
+    y, share = torch.tensor([0, 1, 2, 3, 0, 1]), torch.tensor([1.0, 2.0, 0.5, 1.0, 1.0, 2.0]).double()
+
+    def loss(flat: torch.Tensor) -> torch.Tensor:
+        losses = torch.nn.functional.cross_entropy(phi @ flat.view(4, 3).T, y, reduction="none")
+        return (losses * share).sum()
+
+    hessian = torch.autograd.functional.hessian(loss, weight.flatten())
+    torch.testing.assert_close(curvature(phi, (phi @ weight.T).softmax(-1), share), hessian)
+
+
+def test_laplace_chooses_the_prior_precision_of_highest_evidence() -> None:
+    """P = 4 weights, H = 100 I, |mode|^2 = 1: 4 log d - 4 log(100 + d) - d is highest at d = 3.85."""
+    root = inverse_root(100 * torch.eye(4).double(), torch.full((2, 2), 0.5))
+    assert abs(1 / float(root.square().sum(1)[0]) - 103.85) < 0.5
