@@ -50,7 +50,7 @@ def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
         ("a.csv", PLAIN + "\n\n"),
         ("a.csv", PLAIN.replace("CCO,0", '"CCO","0"')),
         ("a.tsv", PLAIN.replace(",", "\t")),
-        ("a.csv.gz", gzip.compress(PLAIN.encode(, mtime=0))),
+        ("a.csv.gz", gzip.compress(PLAIN.encode(), mtime=0)),
         ("A.CSV", PLAIN),
     ],
 )
