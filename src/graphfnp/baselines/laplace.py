@@ -29,7 +29,7 @@ class Laplace(GraphClassifier):
     """W_s = W + (H + delta I)^(-1/2) eps, H = sum_g w_g (diag p_g - p_g p_g^T) kron phi_g phi_g^T.
 
     Last-layer Laplace (Daxberger et al. 2021): phi is the input of the last layer with a 1 for the bias, w the class
-    weight in the loss, delta the precision of the prior. Before training ends there is no curvature yet, and all draws are the same.
+    weight in the loss, delta the precision of the prior. Until training ends all draws are the same.
     """
 
     spread: Tensor
