@@ -1,22 +1,26 @@
-"""DeepEnsemble: several Vanilla classifiers from different first weights (Lakshminarayanan et al.)."""
+"""DeepEnsemble: several networks from different first weights (Lakshminarayanan et al.)."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.classifier import GraphClassifier, LossTerms
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Batch, Schema
+from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.networks.graph_network import GraphNetwork
 
 
 @dataclass(frozen=True)
-class DeepEnsembleConfig(VanillaConfig):
+class DeepEnsembleConfig:
     """The settings of every member, and how many there are."""
 
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    head_layers: int = 3
+    head_width: int = 256
     members: int = 5
 
     def __post_init__(self) -> None:
@@ -36,30 +40,33 @@ class DeepEnsemble(GraphClassifier):
     ) -> None:
         super().__init__(schema)
         self.config = config = config or DeepEnsembleConfig()
-        self.members = nn.ModuleList(Vanilla(schema, config, fresh(backbone)) for _ in range(config.members))
+        self.members = nn.ModuleList(
+            GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, fresh(backbone))
+            for _ in range(config.members)
+        )
 
     def encode(self, batch: Batch) -> Tensor:
         """[members, graphs, dims]"""
-        return torch.stack([member.encode(batch) for member in self._members])
+        return torch.stack([member.embed(batch) for member in self._members])
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         """Side by side: the directions of one member mean nothing to another."""
         return torch.cat(list(self.encode(batch) if encoded is None else encoded), dim=-1)
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        asked = self._members[:num_draws]
-        states = [None] * len(asked) if encoded is None else encoded
-        logits = torch.cat(
-            [member.draw_logits(batch, 1, encoded=state) for member, state in zip(asked, states, strict=False)]
-        )
-        return logits[torch.arange(num_draws) % len(asked)]
+        logits = torch.stack(self._logits(self.encode(batch) if encoded is None else encoded))
+        return logits[torch.arange(num_draws) % len(logits)]
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        logits = [member.head(torch.relu(state)) for member, state in zip(self._members, encoded, strict=True)]
-        return {f"member {number}": self.cross_entropy(each, batch.y) for number, each in enumerate(logits)}
+        return {
+            f"member {number}": self.cross_entropy(each, batch.y) for number, each in enumerate(self._logits(encoded))
+        }
+
+    def _logits(self, encoded: Tensor) -> list[Tensor]:
+        return [member.head(torch.relu(state)) for member, state in zip(self._members, encoded, strict=True)]
 
     @property
-    def _members(self) -> list[Vanilla]:
+    def _members(self) -> list[GraphNetwork]:
         return list(self.members)  # type: ignore[arg-type]
 
 
