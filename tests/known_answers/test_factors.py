@@ -11,7 +11,7 @@ from graphfnp.methods import make_classifier
 from graphfnp.model.correlation import StochasticCorrelation
 from graphfnp.model.label_head import LabelHead
 from graphfnp.model.local_rationale import LocalRationale
-from graphfnp.model.objectives import COVERAGE, link_loss, own_class, separation_loss
+from graphfnp.model.objectives import COVERAGE, LINK_POWER, SEPARATION_POWER, link_loss, own_class, separation_loss
 from graphfnp.model.rationale_prior import RationalePrior
 from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
 from graphfnp.networks.draws import normal_draws, uniform_draws
@@ -211,7 +211,7 @@ def test_link_loss_by_hand() -> None:
     # Two graphs of classes 0 and 1, three rationales of classes 0, 0 and 1; both rationales of class 0 equally near.
     log_kappa = torch.tensor([[-1.0, -1.0, -5.0], [-3.0, -4.0, -2.0]])
     own = own_class(torch.tensor([0, 1]), torch.tensor([0, 0, 1]))
-    soft = [-1.0 + math.log(2) / 4, -2.0]  # log-mean-exp of power 4, as a sum
+    soft = [-1.0 + math.log(2) / LINK_POWER, -2.0]  # log(2 exp(-p)) / p = log(2) / p - 1
     coverage = (-1.0 - 1.0 - 2.0) / 3  # best own graph of each rationale
     expected = -(soft[0] + soft[1]) / 2 - COVERAGE * coverage
     close(link_loss(log_kappa, own, torch.ones(2)), expected)
@@ -229,10 +229,10 @@ def test_link_loss_does_not_ask_a_class_that_is_absent_from_the_batch() -> None:
 
 
 def test_separation_loss_by_hand() -> None:
-    # kappa^8 is equal for both rationales: half the mass is the graph's own. Then it is 3 to 1.
+    # kappa^p is equal for both rationales: half the mass is the graph's own. Then it is 3 to 1.
     own = own_class(torch.tensor([0]), torch.tensor([0, 1]))
     close(separation_loss(torch.tensor([[-2.0, -2.0]]), own, torch.ones(1)), math.log(2))
-    ratio = torch.tensor([[0.0, -math.log(3) / 8]])
+    ratio = torch.tensor([[0.0, -math.log(3) / SEPARATION_POWER]])
     close(separation_loss(ratio, own, torch.ones(1)), math.log(4 / 3))
 
 
