@@ -76,7 +76,7 @@ class Evidential(Vanilla):
 def log_gamma_draws(alpha: Tensor, noise: Tensor) -> Tensor:
     """log of the Gamma(alpha) quantile at standard normal ``noise``: g = alpha (1 - 1/(9 alpha) + z/(3 sqrt(alpha)))^3.
 
-    Wilson and Hilferty's cube: for alpha >= 1 mean and variance are within half a percent, and it has a gradient in alpha.
+    Wilson and Hilferty's cube: for alpha >= 1 mean and variance are within .5 %, and it has a gradient in alpha.
     """
     root = 1 - 1 / (9 * alpha) + noise / (3 * alpha.sqrt())
     return alpha.log() + 3 * root.clamp(min=1e-2).log()
