@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from graphfnp.baselines.bbp import BBP, BBPConfig
 from graphfnp.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
 from graphfnp.baselines.dropedge import DropEdge, DropEdgeConfig
 from graphfnp.baselines.evidential import Evidential, EvidentialConfig
@@ -48,6 +49,7 @@ CLASSIFIERS: dict[str, Method] = {
     "evidential": Method(Evidential, EvidentialConfig()),
     "swag": Method(SWAG, SWAGConfig()),
     "laplace": Method(Laplace, LaplaceConfig()),
+    "bbp": Method(BBP, BBPConfig()),
 }
 
 
