@@ -1,8 +1,11 @@
 """Baselines with distributions over weights or functions, against answers known by hand or in closed form."""
 
 import numpy as np
+import pytest
 import torch
 
+from graphfnp.baselines.bbp import BBP, BBPConfig, divergence_from_prior, local_linear
+from graphfnp.baselines.graph_gp import GraphGP, GraphGPConfig
 from graphfnp.baselines.laplace import curvature, inverse_root
 from graphfnp.baselines.sgld import SGLD, Langevin, SGLDConfig
 from graphfnp.baselines.swag import SWAG, SWAGConfig
@@ -102,3 +105,96 @@ def test_laplace_chooses_the_prior_precision_of_highest_evidence() -> None:
     """P = 4 weights, H = 100 I, |mode|^2 = 1: 4 log d - 4 log(100 + d) - d is highest at d = 3.85."""
     root = inverse_root(100 * torch.eye(4).double(), torch.full((2, 2), 0.5))
     assert abs(1 / float(root.square().sum(1)[0]) - 103.85) < 0.5
+
+
+def test_bbp_layer_recovers_bayesian_linear_regression() -> None:
+    """Precision P = X^T X / noise^2 + I / prior^2, mean P^-1 X^T y / noise^2; best factorised variance 1 / P_ii."""
+    torch.manual_seed(0)
+    prior_std, noise, x = 0.5, 0.3, torch.randn(40, 3)
+    y = x @ torch.tensor([0.6, -0.3, 0.0]) + noise * torch.randn(40)
+    precision = x.T @ x / noise**2 + torch.eye(3) / prior_std**2
+    expected = torch.linalg.solve(precision, x.T @ y) / noise**2
+    mean, rho = torch.zeros(1, 3, requires_grad=True), torch.full((1, 3), -2.0, requires_grad=True)
+    optimizer = torch.optim.Adam([mean, rho], lr=0.05)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.994)
+    for _ in range(800):
+        std = torch.nn.functional.softplus(rho)
+        fit = (local_linear(x, mean, std)[:, 0] - y).square().sum() / (2 * noise**2)
+        optimizer.zero_grad()
+        (fit + divergence_from_prior(mean, std, prior_std)).backward()
+        optimizer.step()
+        schedule.step()
+    assert (mean[0] - expected).abs().max() < 0.02
+    ratio = torch.nn.functional.softplus(rho.detach())[0] * precision.diagonal().sqrt()
+    assert ((ratio > 0.85) & (ratio < 1.15)).all()
+
+
+def test_bbp_divergence_is_that_of_torch() -> None:
+    mean, std = torch.tensor([0.3, -1.0]), torch.tensor([0.2, 0.05])
+    own, prior = torch.distributions.Normal(mean, std), torch.distributions.Normal(0.0, 0.1)
+    torch.testing.assert_close(
+        divergence_from_prior(mean, std, 0.1), torch.distributions.kl_divergence(own, prior).sum()
+    )
+
+
+def test_bbp_layer_has_the_mean_and_variance_of_drawn_weights() -> None:
+    torch.manual_seed(0)
+    x, mean, std = torch.tensor([[1.0, -2.0]]), torch.tensor([[0.5, 0.25]]), torch.tensor([[0.1, 0.2]])
+    outputs = local_linear(x.expand(20000, -1), mean, std)
+    assert abs(float(outputs.mean())) < 0.01
+    assert abs(float(outputs.var()) - (0.01 + 4 * 0.04)) < 0.01
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "ggnn", "pna"])
+def test_bbp_is_random_in_every_matrix_of_the_network(backbone: str) -> None:
+    config = BBPConfig(BackboneConfig(name=backbone, width=8, layers=1), head_width=8)  # type: ignore[arg-type]
+    classifier, graphs = BBP(TYPED, config), shapes(9)
+    batch = graphs.batch()
+    torch.stack(list(classifier.loss(batch, classifier.encode(batch)).values())).sum().backward()
+    matrices = [parameter for parameter in classifier.network.parameters() if parameter.ndim > 1]
+    assert len(matrices) == len(classifier.rho)
+    assert all(rho.grad is not None and (rho.grad != 0).any() for rho in classifier.rho)
+    draws = classifier.eval().draw_logits(batch, 2)
+    assert (draws[0] - draws[1]).abs().max() > 1e-3
+
+
+def placed_process() -> tuple[GraphGP, torch.Tensor]:
+    pytest.importorskip("gpytorch")
+    torch.manual_seed(0)
+    classifier = GraphGP(TYPED, GraphGPConfig(TINY, head_width=8, feature_dim=2, inducing_points=8)).eval()
+    features = torch.randn(40, 2)
+    classifier.place(features)
+    return classifier, features
+
+
+def test_graph_gp_starts_at_the_linear_layer_of_its_warm_up() -> None:
+    classifier, _ = placed_process()
+    points = classifier.process.variational_strategy.inducing_points[0]
+    with torch.no_grad():
+        torch.testing.assert_close(classifier.posterior(points)[0], classifier.linear(points), atol=0.05, rtol=0)
+
+
+def test_graph_gp_falls_back_to_its_prior_far_from_data() -> None:
+    classifier, features = placed_process()
+    targets = (features[:, 0] > 0).long()
+    optimizer = torch.optim.Adam(classifier.process.parameters(), lr=0.05)
+    classifier.num_graphs.fill_(40)
+    batch = shapes(40).batch()
+    batch.y.copy_(targets)
+    for _ in range(60):
+        optimizer.zero_grad()
+        torch.stack(list(classifier.loss(batch, features).values())).sum().backward()
+        optimizer.step()
+    far = torch.full((1, 2), 60.0)
+    with torch.no_grad():
+        mean, variance = classifier.posterior(far)
+        outputscale = classifier.process.covar_module.outputscale
+        torch.testing.assert_close(mean, torch.zeros(1, 3), atol=1e-4, rtol=0)
+        torch.testing.assert_close(variance, outputscale.expand(1, 3), rtol=1e-3, atol=0)
+        assert float(classifier.distance(batch, far)) > 0.999
+        near = classifier.distance(batch, features)
+        assert near is not None
+        assert float(near.mean()) < 0.7
+        assert (classifier.posterior(features)[0].argmax(1) == targets).float().mean() > 0.9
+        probabilities = classifier.draw_logits(batch, 256, encoded=far).softmax(-1).mean(0)
+    torch.testing.assert_close(probabilities, torch.full((1, 3), 1 / 3), atol=0.03, rtol=0)
