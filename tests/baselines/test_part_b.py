@@ -1,5 +1,7 @@
 """Baselines with distributions over weights or functions, against answers known by hand or in closed form."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from graphfnp.baselines.graph_gp import GraphGP, GraphGPConfig
 from graphfnp.baselines.laplace import curvature, inverse_root
 from graphfnp.baselines.sgld import SGLD, Langevin, SGLDConfig
 from graphfnp.baselines.swag import SWAG, SWAGConfig
+from graphfnp.errors import InvalidConfig
 from graphfnp.networks.backbone import BackboneConfig
 from graphfnp.randomness import stream
 from tiny_graphs import TYPED, shapes
@@ -198,3 +201,9 @@ def test_graph_gp_falls_back_to_its_prior_far_from_data() -> None:
         assert (classifier.posterior(features)[0].argmax(1) == targets).float().mean() > 0.9
         probabilities = classifier.draw_logits(batch, 256, encoded=far).softmax(-1).mean(0)
     torch.testing.assert_close(probabilities, torch.full((1, 3), 1 / 3), atol=0.03, rtol=0)
+
+
+def test_graph_gp_without_gpytorch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gpytorch", None)
+    with pytest.raises(InvalidConfig, match=r"graphfnp\[gp\]"):
+        GraphGP(TYPED, GraphGPConfig(TINY))
