@@ -104,6 +104,13 @@ class Run:
         """The graphs the run was trained on, with the run's own split."""
         loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
         split = Split.from_json(read_json(self.folder / SPLIT))
+        parts = [part for part in (split.train, split.validation, split.test) if len(part)]
+        if max(int(part.max()) for part in parts) >= len(loaded.graphs):
+            raise InvalidRun(
+                f"{len(loaded.graphs)} graphs in {self.plan.dataset}, fewer than the run's split names",
+                "the data the run was trained on",
+                "restore the file, or train again",
+            )
         return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts)
 
 

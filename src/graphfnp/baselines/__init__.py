@@ -1,1 +1,1 @@
-"""Uncertainty methods to compare with: one classifier a file, none aware of the others."""
+"""Uncertainty methods to compare with: one classifier a file, aware of the plain one at most."""

@@ -21,6 +21,9 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 
+METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
+METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential."
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
@@ -47,7 +50,7 @@ def train(
     dataset: Annotated[
         str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, or a file.")
     ],
-    method: Annotated[str, typer.Option(help="graphfnp, paper, no-rationales, vanilla.")] = "graphfnp",
+    method: Annotated[str, typer.Option(help=METHODS)] = "graphfnp",
     backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Most epochs; training stops early by validation.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
