@@ -263,6 +263,7 @@ class _Loop:
                     self._descend(phase, optimizer, batch, encoded, share, sums)
                 self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
         classifier.after_training(self.graphs)
+        classifier.cpu()  # what comes after training is small, and its values live in memory
         raw = collect(classifier, self.validation, seed=self.seed)
         calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, classifier.class_weight.cpu())
         return Training(TrainedModel(classifier, calibration), progress.history, progress.best_epoch)

@@ -169,10 +169,12 @@ class GraphFNP(GraphClassifier):
             return
         was_training = self.training
         self.eval()
-        embedding = torch.cat([self.embed(batch) for batch in graphs.batches(256)])
-        self.rationale_prior.start_at_centroids(embedding, graphs.y)
+        y = graphs.y.to(self.started.device)
+        batches = graphs.batches(256, node_budget=16384)
+        embedding = torch.cat([self.embed(batch.to(y.device)) for batch in batches])
+        self.rationale_prior.start_at_centroids(embedding, y)
         self.started.fill_(True)
-        own, weight = own_class(graphs.y, self.rationale_prior.label), self.class_weight[graphs.y]
+        own, weight = own_class(y, self.rationale_prior.label), self.class_weight[y]
         log_kappa = self.correlation.log_probability(embedding, self.rationale_prior().mean)
         self.correlation.follow(log_kappa, own, weight, momentum=1.0)
         self.train(was_training)

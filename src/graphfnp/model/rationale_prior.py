@@ -38,6 +38,6 @@ class RationalePrior(nn.Module):
             if len(own) == 0:
                 continue
             clusters = min(len(slots), len(own.unique(dim=0)))
-            centres = KMeans(clusters, n_init=4, random_state=seed).fit(own.double().numpy()).cluster_centers_
+            centres = KMeans(clusters, n_init=4, random_state=seed).fit(own.double().cpu().numpy()).cluster_centers_
             # Fewer distinct graphs than rationales: the centroids are used again.
-            self.anchors[slots] = torch.as_tensor(centres, dtype=embedding.dtype)[torch.arange(len(slots)) % clusters]
+            self.anchors[slots] = torch.as_tensor(centres).to(embedding)[torch.arange(len(slots)) % clusters]
