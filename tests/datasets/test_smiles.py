@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch_geometric.utils import from_smiles
 
-from graphfnp.datasets.atoms import ATOM_COLUMNS, TOKENS, molecule_schema, read_token
-from graphfnp.datasets.smiles import graphs_from_smiles
+from graphfnp.datasets.atoms import ATOM_COLUMNS, TOKENS, read_token
+from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
 
 SOME = [
     "CC(=O)Oc1ccccc1C(=O)O",

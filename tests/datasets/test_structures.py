@@ -8,10 +8,9 @@ import pytest
 import torch
 from rdkit import Chem, rdBase
 
-from graphfnp.datasets.atoms import molecule_schema
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.load import load
-from graphfnp.datasets.smiles import graphs_from_smiles
+from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.structures import (
     graphs_from_structures,
     structure_to_mol,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from rdkit import Chem
 
-from graphfnp.graphs import Schema
-
 
 @dataclass(frozen=True)
 class Column:
@@ -81,16 +79,3 @@ def token_codes(number: np.ndarray, charge: np.ndarray) -> np.ndarray:
     atoms, which = np.unique(np.stack([number, charge]), axis=1, return_inverse=True)
     codes = [known.get((int(atom[0]), int(atom[1])), OTHER_TOKEN) for atom in atoms.T]
     return np.array(codes, dtype=np.int16)[which]
-
-
-def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
-    """The schema of every molecule graph made here."""
-    return Schema(
-        class_names=class_names,
-        kind="molecule",
-        node_sizes=tuple(column.size for column in ATOM_COLUMNS),
-        edge_sizes=tuple(column.size for column in BOND_COLUMNS),
-        node_types=TOKENS,
-        edge_types=(*BOND_TYPES, "other"),
-        features="molecule",
-    )

@@ -11,7 +11,7 @@ from rdkit import rdBase
 from torch import Tensor
 
 from graphfnp.datasets.array_cache import cached_arrays
-from graphfnp.datasets.atoms import molecule_schema
+from graphfnp.datasets.atoms import ATOM_COLUMNS, BOND_COLUMNS, BOND_TYPES, TOKENS
 from graphfnp.datasets.dataset import Problem
 from graphfnp.datasets.molecule_arrays import VERSION, Arrays, joined
 from graphfnp.datasets.read_smiles import featurise_smiles, read_molecule
@@ -64,3 +64,16 @@ def _in_chunks(smiles: list[str], processes: int) -> tuple[Arrays, list[Problem]
     else:
         results = list(map(featurise_smiles, starts, chunks))
     return joined([arrays for arrays, _ in results]), [Problem(*refusal) for _, some in results for refusal in some]
+
+
+def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
+    """The schema of every molecule graph made here."""
+    return Schema(
+        class_names=class_names,
+        kind="molecule",
+        node_sizes=tuple(column.size for column in ATOM_COLUMNS),
+        edge_sizes=tuple(column.size for column in BOND_COLUMNS),
+        node_types=TOKENS,
+        edge_types=(*BOND_TYPES, "other"),
+        features="molecule",
+    )

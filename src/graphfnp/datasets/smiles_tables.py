@@ -5,10 +5,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from graphfnp.datasets.atoms import molecule_schema
 from graphfnp.datasets.columns import read_labels
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.smiles import graphs_from_smiles
+from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
