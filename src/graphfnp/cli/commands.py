@@ -118,9 +118,9 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     out.print(
         metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
     )
-    out.print(f"run     {folder}", highlight=False)
+    out.print(f"run     {folder}", highlight=False, markup=False)
     if page:
-        out.print(f"report  {page}", highlight=False)
+        out.print(f"report  {page}", highlight=False, markup=False)
 
 
 def _describe(dataset: Dataset) -> None:
@@ -130,10 +130,10 @@ def _describe(dataset: Dataset) -> None:
         highlight=False,
     )
     if dataset.problems:
-        err.print(summary(dataset), style="yellow", highlight=False)
+        err.print(summary(dataset), style="yellow", highlight=False, markup=False)
     else:
         for note in dataset.split.notes:
-            err.print(f"note: {note}", style="yellow", highlight=False)
+            err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 
 def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
@@ -209,7 +209,7 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     if as_json:
         typer.echo(json.dumps(records, indent=1))
     elif target is not None:
-        err.print(f"{len(records)} rows -> {target}", highlight=False)
+        err.print(f"{len(records)} rows -> {target}", highlight=False, markup=False)
     else:
         table = Table("row", "input", "class", "probability", "90 % of draws", "model", "distance", box=SIMPLE_HEAD)
         for record in records[:SHOWN_ROWS]:
@@ -267,12 +267,12 @@ def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: 
     for record in records:
         shape = record["smiles"] or " ".join(f"{i}-{j}" for i, j, _ in record["edges"])
         table.add_row(
-            str(record["rationale"]), record["label"], str(record["num_nodes"]), percent(record["class_probability"]),
-            number(record["similarity"]), shape,
+            str(record["rationale"]), escape(record["label"]), str(record["num_nodes"]),
+            percent(record["class_probability"]), number(record["similarity"]), escape(shape),
         )  # fmt: skip
     out.print(table)
-    out.print(f"drawings and rationales.json in {target}", highlight=False)
+    out.print(f"drawings and rationales.json in {target}", highlight=False, markup=False)
 
 
 def write_run_report(folder: Path, data: Path | None) -> None:
-    out.print(f"report  {write_report(report_of_run(Run(folder), data), folder)}", highlight=False)
+    out.print(f"report  {write_report(report_of_run(Run(folder), data), folder)}", highlight=False, markup=False)
