@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from graphfnp.cli.app import main
+from graphfnp.cli.console import err, out
 from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Run
 
 TINY = [
@@ -37,7 +38,8 @@ class Result(NamedTuple):
 @pytest.fixture
 def graphfnp(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     """Run the command line in this process."""
-    monkeypatch.setenv("COLUMNS", "200")
+    for console in (out, err):  # made once for all tests of a process, as wide as the terminal was then
+        monkeypatch.setattr(console, "width", 200)
 
     def run(*arguments: object) -> Result:
         capsys.readouterr()
