@@ -34,7 +34,6 @@ class GraphFNPConfig:
     # kappa = exp(-|z^D - z^R|^2 / (2 d l)); "running": l is the mean squared distance to the nearest own rationale / d.
     bandwidth: Literal["learned", "running"] = "running"
     initial_bandwidth: float | None = None  # l; None: 1
-    bandwidth_rate_scale: float = 1.0  # learning-rate factor of a learned bandwidth
     relaxation_temperature: float = 0.3
 
     local_dim: int = 16  # of u
