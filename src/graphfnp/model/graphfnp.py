@@ -133,6 +133,8 @@ class GraphFNP(GraphClassifier):
         ]
 
     def finishing_phases(self) -> list[Phase]:
+        if not self.config.generation_weight:
+            return []
         return [Phase("decoder", list(self.decoder.parameters()), self.decoder_loss)]
 
     def rationales_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
@@ -149,8 +151,8 @@ class GraphFNP(GraphClassifier):
         return {**m_step(self, batch, encoded, self.rationale_prior()), **expectation}
 
     def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
-        """-E log p(G | z^D) per node, the encoder held fixed."""
-        return decoder_step(self, batch, encoded)
+        """-E log p(G | z^D) per node, the encoder held fixed; with no weight the decoder is left untrained."""
+        return decoder_step(self, batch, encoded) if self.config.generation_weight else {}
 
     def side_loss(self, batch: Batch) -> Tensor | None:
         if not self.config.subgraph_weight:
