@@ -22,6 +22,7 @@ LAYERS = (
         "training", "training_state", "class_balance", "weight_average", "prediction", "calibration", "checkpoint",
         "evaluation", "decoding", "run", "records", "report", "metrics",
     ),
+    ("experiments",),
     ("cli", "__init__"),
 )  # fmt: skip
 

@@ -1,0 +1,61 @@
+"""A cell: one training of one method on one dataset with one seed, and the name its result is kept under."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphfnp.experiments.protocol import RECIPE, REVISIONS, WIDTH
+from graphfnp.run import Plan
+from graphfnp.settings import with_overrides
+
+TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Everything that decides a result; :attr:`key` is the hash of it."""
+
+    dataset: str
+    backbone: str
+    method: str
+    seed: int
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # by dotted name; "training.x" for the recipe
+    data: Mapping[str, Any] = field(default_factory=dict)  # passed to load: split, limit
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is hashed. A method whose defaults change gets a new revision; the recipe is spelled out."""
+        return {
+            "dataset": self.dataset, "backbone": self.backbone, "method": self.method, "seed": self.seed,
+            "overrides": dict(self.overrides), "data": dict(self.data),
+            "recipe": {**RECIPE, "width": WIDTH}, "revision": REVISIONS.get(self.method, 0),
+        }  # fmt: skip
+
+    @property
+    def key(self) -> str:
+        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def plan(self) -> Plan:
+        training = {name: value for name, value in self.overrides.items() if name.startswith(TRAINING)}
+        method = {name: value for name, value in self.overrides.items() if name not in training}
+        chosen = {**RECIPE, **{name.removeprefix(TRAINING): value for name, value in training.items()}}
+        plan = Plan(self.dataset, self.method, self.seed, data_options=dict(self.data))
+        settings = {"backbone.name": self.backbone, "backbone.width": WIDTH, **method}
+        return replace(plan, overrides=settings, training=with_overrides(plan.training, chosen))
+
+    def with_seed(self, seed: int) -> "Cell":
+        return replace(self, seed=seed)
+
+    def __str__(self) -> str:
+        extra = "".join(f" {name.removeprefix(TRAINING)}={value}" for name, value in self.overrides.items())
+        split = f" ({self.data['split']})" if "split" in self.data else ""
+        return f"{self.dataset}{split} {self.backbone} {self.method} seed {self.seed}{extra}"
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Cell":
+        names = ("dataset", "backbone", "method", "seed", "overrides", "data")
+        return cls(**{name: record[name] for name in names})

@@ -1,0 +1,180 @@
+"""Fill a table: hand missing cells to worker processes until all are done or time is up; what is done stays."""
+
+import fcntl
+import multiprocessing
+import signal
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from graphfnp.experiments.cell import Cell
+from graphfnp.experiments.results import Results
+
+Wanted = Callable[[Results], Sequence[Cell]]  # cells not yet finished, the most urgent first
+
+
+@dataclass(frozen=True)
+class News:
+    """What a watcher hears: a cell has begun, reached an epoch, is done, or has failed."""
+
+    worker: int
+    cell: Cell
+    kind: str  # "epoch", "done", "failed", "stopped", "busy"
+    epoch: int = 0
+    epochs: int = 1
+    text: str = ""
+
+
+@dataclass
+class Outcome:
+    """What a filling came to."""
+
+    done: int = 0
+    failed: dict[str, str] = field(default_factory=dict)  # cell -> reason
+    left: int = 0
+
+
+def fill(
+    wanted: Wanted,
+    results: Results,
+    cells_folder: Path,
+    workers: int = 1,
+    minutes: float | None = None,
+    watch: Callable[[News, Outcome], None] | None = None,
+) -> Outcome:
+    """Run what is wanted. An interrupted cell keeps its last epoch and goes on from there next time."""
+    outcome, skipped = Outcome(), set[str]()
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    team = [_Worker(number, cells_folder, results.folder) for number in range(workers)]
+    try:
+        while True:
+            running = {worker.cell.key for worker in team if worker.cell is not None}
+            in_time = deadline is None or time.monotonic() < deadline
+            pending = [cell for cell in wanted(results) if cell.key not in skipped] if in_time else []
+            for worker in team:
+                if worker.cell is None:
+                    cell = next((cell for cell in pending if cell.key not in running), None)
+                    if cell is not None:
+                        worker.begin(cell)
+                        running.add(cell.key)
+            if not running:
+                break
+            busy = [worker for worker in team if worker.cell is not None]
+            patience = None if deadline is None else max(0.0, deadline - time.monotonic()) if in_time else None
+            for connection in wait([worker.connection for worker in busy], patience):
+                worker = next(worker for worker in busy if worker.connection is connection)
+                news = worker.hear()
+                if news.kind == "done":
+                    results.refresh()
+                    outcome.done += 1
+                elif news.kind == "failed":
+                    outcome.failed[str(news.cell)] = news.text
+                if news.kind in ("failed", "busy"):
+                    skipped.add(news.cell.key)
+                if watch is not None:
+                    watch(news, outcome)
+            if not in_time:
+                for worker in busy:
+                    worker.stop()
+    finally:
+        for worker in team:
+            worker.stop()
+        for worker in team:
+            worker.close()
+    results.refresh()
+    outcome.left = len(wanted(results))
+    return outcome
+
+
+class _Worker:
+    """A process that does one cell after another, and the parent's end of its pipe."""
+
+    def __init__(self, number: int, cells_folder: Path, results_folder: Path) -> None:
+        self.number, self.folders = number, (cells_folder, results_folder)
+        self.cell: Cell | None = None
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, *self.folders), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def begin(self, cell: Cell) -> None:
+        self.cell = cell
+        self.connection.send(cell)
+
+    def hear(self) -> News:
+        cell = self.cell
+        assert cell is not None
+        try:
+            kind, epoch, epochs, text = self.connection.recv()
+        except EOFError:  # killed, perhaps for want of memory: the others go on
+            self.process.join()
+            kind, epoch, epochs = "failed", 0, 1
+            text = f"the worker ended with code {self.process.exitcode}"
+            self._start()
+        if kind != "epoch":
+            self.cell = None
+        return News(self.number, cell, kind, epoch, epochs, text)
+
+    def stop(self) -> None:
+        with suppress(OSError):
+            self.connection.send(None)
+
+    def close(self) -> None:
+        self.process.join(timeout=60)
+        if self.process.is_alive():
+            self.process.terminate()
+        self.connection.close()
+
+
+class _Stopped(Exception):
+    """The parent asked to stop."""
+
+
+def _serve(connection: Connection, cells_folder: Path, results_folder: Path) -> None:
+    """The life of a worker: cells in, news out, until it is sent nothing."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and asks to stop
+    import torch
+
+    torch.set_num_threads(1)  # one core a worker: more cells at a time beat more threads a cell
+    results = Results(results_folder)
+    with suppress(EOFError, BrokenPipeError, _Stopped):
+        while (cell := connection.recv()) is not None:
+            try:
+                kind, text = _do(cell, connection, cells_folder, results), ""
+            except _Stopped:
+                connection.send(("stopped", 0, 1, ""))
+                raise
+            except Exception as error:
+                kind, text = "failed", f"{type(error).__name__}: {error}"
+                (cells_folder / f"{cell.key}.error").write_text(f"{cell}\n{traceback.format_exc()}")
+            connection.send((kind, 0, 1, text))
+
+
+def _do(cell: Cell, connection: Connection, cells_folder: Path, results: Results) -> str:
+    from graphfnp.experiments.measure import measure
+
+    def tell(event) -> None:
+        if event.record is not None or event.stage != "training":
+            if connection.poll():
+                raise _Stopped
+            connection.send(("epoch", event.epoch + 1, event.epochs, ""))
+
+    folder = cells_folder / cell.key
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # freed by the system when the process ends
+        except BlockingIOError:
+            return "busy"  # another filling has it
+        results.refresh()
+        if cell not in results:
+            results.add(cell, measure(cell, folder, tell))
+    return "done"

@@ -1,0 +1,166 @@
+"""What is measured of a cell: train as planned, then score the test part with and without each post-hoc scalar."""
+
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graphfnp.calibration import Calibration, fit_calibration
+from graphfnp.checkpoint import read_json, write_tensors
+from graphfnp.datasets.dataset import Dataset
+from graphfnp.datasets.load import load
+from graphfnp.experiments.cell import Cell
+from graphfnp.metrics.scores import all_scores, negative_log_likelihood
+from graphfnp.metrics.selective import risk_coverage
+from graphfnp.prediction import RawPredictions, collect
+from graphfnp.predictions import Predictions
+from graphfnp.run import METRICS, execute
+from graphfnp.training import Event
+
+PREDICTIONS = "predictions.safetensors"
+KEPT = (
+    "accuracy", "auroc", "auprc", "nll", "brier",
+    "ece", "ece_interval", "ece_floor", "ece_adaptive", "ece_positive_class",
+)  # fmt: skip
+
+
+def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = None) -> dict[str, Any]:
+    """The record of a cell: its content, scores on validation and test, diagnostics and provenance."""
+    reset_peak_memory()
+    started = time.perf_counter()
+    dataset = dataset_of(cell.dataset, tuple(sorted(cell.data.items())), cell.seed)
+    run = execute(cell.plan, folder, dataset, resume=True, watch=watch)
+    seconds = time.perf_counter() - started
+    classifier, own = run.model.classifier, run.model.calibration
+    validation, test = (collect(classifier, part, seed=cell.seed) for part in (dataset.validation, dataset.test))
+    weight = classifier.class_weight
+    temperature = fit_calibration(validation.logits, dataset.validation.y, None, weight, ("temperature",))
+    judged = {"raw": Calibration(), "temperature": temperature, "own": own}
+    _keep(folder, validation, test, dataset)
+    metrics = read_json(folder / METRICS)
+    history = run.history
+    best = read_json(folder / "model.json")["facts"]["best_epoch"]
+    return rounded(
+        {
+            **{name: value for name, value in cell.content.items() if name != "recipe"},
+            "validation": {
+                "nll": weighted_nll(own, validation, dataset.validation.y, weight),
+                "nll_raw": weighted_nll(Calibration(), validation, dataset.validation.y, weight),
+                "scores": scores(own, validation, dataset.validation.y),
+            },
+            "test": {name: scores(calibration, test, dataset.test.y) for name, calibration in judged.items()},
+            "calibration": {name: calibration.to_json() for name, calibration in judged.items() if name != "raw"},
+            "rationale_f1": {
+                name: metrics[name] for name in ("rationale_f1", "rationale_f1_macro", "rationale_f1_constant")
+                if name in metrics
+            },
+            "best_epoch": best,
+            "epochs": len(history),
+            "diagnostics": _diagnostics(history, best),
+            "provenance": provenance(cell, seconds),
+        }
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def dataset_of(name: str, options: tuple[tuple[str, Any], ...], seed: int) -> Dataset:
+    return load(name, seed=seed, **dict(options))
+
+
+def scores(calibration: Calibration, raw: RawPredictions, y: torch.Tensor) -> dict[str, Any]:
+    predictions = Predictions(calibration.apply(raw.logits, raw.distance), y, raw.distance)
+    found = all_scores(predictions)
+    errors = (predictions.label != y).double()
+    return {**{name: found[name] for name in KEPT}, "aurc": risk_coverage(1 - predictions.confidence, errors).area}
+
+
+def weighted_nll(calibration: Calibration, raw: RawPredictions, y: torch.Tensor, weight: torch.Tensor) -> float:
+    """What choices are made by: validation NLL in which every class weighs as it does in training."""
+    probabilities = calibration.apply(raw.logits, raw.distance).mean(0)
+    return float(negative_log_likelihood(probabilities, y, weight))
+
+
+def _keep(folder: Path, validation: RawPredictions, test: RawPredictions, dataset: Dataset) -> None:
+    """Logits of both parts beside the model: other calibrations can be tried without training again."""
+    tensors = {}
+    for name, raw, y in (("validation", validation, dataset.validation.y), ("test", test, dataset.test.y)):
+        tensors[f"{name}.logits"] = raw.logits.half().contiguous()
+        tensors[f"{name}.y"] = y.contiguous()
+        if raw.distance is not None:
+            tensors[f"{name}.distance"] = raw.distance.contiguous()
+    write_tensors(folder / PREDICTIONS, tensors)
+
+
+def _diagnostics(history: list[dict[str, float]], best: int) -> dict[str, float]:
+    """Is the method alive? The epoch log of the epoch that was kept, without losses and times."""
+    record = next((record for record in history if record["epoch"] == best), {})
+    known = {"epoch", "seconds", "validation_nll", "validation_nll_raw", "validation_accuracy", "side_loss"}
+    return {
+        name.rpartition("/")[2]: value
+        for name, value in record.items()
+        if name.endswith("/kl") or (name not in known and "/" not in name)
+    }
+
+
+# ------------------------------------------------------------------------ provenance
+
+
+def provenance(cell: Cell, seconds: float) -> dict[str, Any]:
+    libraries = ("torch", "torch_geometric", "rdkit", "numpy")
+    return {
+        "code": code_revision(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
+        "seconds": seconds,
+        "peak_mib": peak_memory(),
+        "threads": torch.get_num_threads(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": cell.plan.command,
+    }
+
+
+@lru_cache(maxsize=1)
+def code_revision() -> str | None:
+    """The commit the code is at, with a + if it has been changed since; None outside a repository."""
+    place = Path(__file__).parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=place, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--", "."], cwd=place, capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if changed else "")
+
+
+def reset_peak_memory() -> None:
+    """Workers do many cells: without this the peak of a cell would be the largest so far. Linux only."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> float | None:
+    """Most resident memory since the reset, in MiB."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)
+
+
+def rounded(value: Any) -> Any:
+    """Six digits are more than any of these numbers means, and keep the files small."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
