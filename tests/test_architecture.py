@@ -20,6 +20,7 @@ LAYERS = (
     ("classifier", "model", "baselines", "methods"),
     (
         "training", "training_state", "class_balance", "weight_average", "prediction", "calibration", "checkpoint",
+        "conformal", "held_out", "label_shift",
         "evaluation", "decoding", "run", "records", "report", "metrics",
     ),
     ("experiments",),
@@ -36,6 +37,7 @@ NARROWER = {
     "baselines": VALUES | {"networks", "classifier"},
     "metrics": VALUES,
     "calibration": VALUES,
+    "conformal": VALUES,
 }
 
 LONGEST = 300

@@ -1,0 +1,47 @@
+"""Isotonic scaling: for each class a rising curve from claimed probability to observed frequency."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from sklearn.isotonic import IsotonicRegression
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Straight lines between points, level beyond the outer ones."""
+
+    claimed: tuple[float, ...]
+    observed: tuple[float, ...]
+
+    @classmethod
+    def from_json(cls, record: Mapping) -> "Curve":
+        return cls(tuple(record["claimed"]), tuple(record["observed"]))
+
+
+def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve, ...]:
+    """One curve for each class against the rest, of probabilities [N, K], labels [N] and their weights [N].
+
+    Labels are Platt's targets, (n + 1) / (n + 2) and 1 / (n' + 2) for n graphs in and n' out of the class: no curve
+    ends at 0 or 1, which a single wrong label would make infinitely surprising.
+    """
+    curves = []
+    for k in range(probabilities.shape[-1]):
+        inside = (y == k).double()
+        count = inside.sum()
+        target = torch.where(inside > 0, (count + 1) / (count + 2), 1 / (len(y) - count + 2))
+        fitted = IsotonicRegression(out_of_bounds="clip").fit(
+            probabilities[:, k].double().numpy(), target.numpy(), sample_weight=weight.double().numpy()
+        )
+        curves.append(Curve(tuple(fitted.X_thresholds_.tolist()), tuple(fitted.y_thresholds_.tolist())))
+    return tuple(curves)
+
+
+def through_curves(curves: Sequence[Curve], probabilities: Tensor) -> Tensor:
+    """Each class's probability through its own curve, then divided by their sum; [N, K] -> [N, K]."""
+    columns = probabilities.double().numpy().T
+    moved = [np.interp(column, curve.claimed, curve.observed) for curve, column in zip(curves, columns, strict=True)]
+    found = torch.from_numpy(np.stack(moved, -1))
+    return (found / found.sum(-1, keepdim=True)).to(probabilities)

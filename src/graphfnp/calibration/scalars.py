@@ -1,0 +1,85 @@
+"""The post-hoc scalars: a temperature or a gate, fitted quickly enough to judge every epoch by."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from graphfnp.calibration.transformation import Calibration, logit_noise
+from graphfnp.errors import InvalidConfig, listed
+
+# Bounds of each scalar. Without one the temperature of a validation set unlike the training set (BACE) diverges.
+RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0)}
+FEWEST_GRAPHS = 10
+
+
+def fit_calibration(
+    logits: Tensor,
+    y: Tensor,
+    distance: Tensor | None = None,
+    class_weight: Tensor | None = None,
+    candidates: Sequence[str] = ("temperature", "gate"),
+) -> Calibration:
+    """The candidate scalar (or none) of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
+
+    Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
+    """
+    if unknown := sorted(set(candidates) - set(RANGES)):
+        raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(RANGES)}", "correct the name")
+    known = y >= 0
+    logits, y, distance = logits[:, known].detach(), y[known], None if distance is None else distance[known].detach()
+    if not fit_to_tell(logits, y):
+        return Calibration()
+    num_draws, _, num_classes = logits.shape
+    # Only the label's probability counts, 1 / (1 + sum_k exp(f_k - f_y)), and calibration is linear in f and the noise:
+    # it may act on the differences, which is several times quicker than a softmax for every value tried.
+    margins = _against_label(logits, y)
+    noise = None
+    if num_draws > 1:
+        noise = _against_label(logit_noise(num_draws, num_classes, seed=0).to(logits)[:, None].expand_as(logits), y)
+    weight = torch.ones(len(y)).double() if class_weight is None else class_weight.double()[y]
+    # Platt's targets (n + 1) / (n + 2) for a class of n labels: labels that are all predicted right must not
+    # drive the confidence to 1, since so few of them cannot show it.
+    target = 1 - 1 / (torch.bincount(y, minlength=num_classes).double() + 2)[y]
+    least = torch.finfo(torch.float32).tiny
+
+    def loss(calibration: Calibration) -> float:
+        chosen = (1 + calibration.calibrated_logits(margins, distance, noise).exp().sum(-1)).reciprocal().mean(0)
+        chosen = chosen.double().clamp(min=least)
+        rest = (1 - chosen).clamp(min=least)
+        return float(-(weight @ (target * chosen.log() + (1 - target) * rest.log())) / weight.sum())
+
+    fitted = [Calibration()]  # first, so that it wins a tie
+    if "temperature" in candidates:
+        value = _minimum(lambda value: loss(Calibration(temperature=value)), *RANGES["temperature"])
+        fitted.append(Calibration(temperature=value))
+    if "gate" in candidates and distance is not None:
+        fitted.append(Calibration(gate=_minimum(lambda value: loss(Calibration(gate=value)), *RANGES["gate"])))
+    return min(fitted, key=loss)
+
+
+def fit_to_tell(logits: Tensor, y: Tensor) -> bool:
+    """Are the labels enough, of two classes or more, and the logits finite?"""
+    return len(y) >= FEWEST_GRAPHS and len(y.unique()) >= 2 and bool(logits.isfinite().all())
+
+
+def _against_label(scores: Tensor, y: Tensor) -> Tensor:
+    """[S, N, K - 1]: score of every other class minus that of the label, for scores [S, N, K]."""
+    classes = (y[:, None] + torch.arange(scores.shape[-1])) % scores.shape[-1]  # [N, K], the label first
+    turned = scores.gather(-1, classes.expand_as(scores))
+    return turned[..., 1:] - turned[..., :1]
+
+
+def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Where in [low, high] the loss is least: a coarse look on a log scale, then Brent's search around the best."""
+
+    def at(place: float) -> float:
+        return loss(float(np.exp(place)))
+
+    grid = np.linspace(np.log(low), np.log(high), 9)
+    best = int(np.argmin([at(place) for place in grid]))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    refined = minimize_scalar(at, bounds=around, method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(min(grid[best], refined.x, key=at)))

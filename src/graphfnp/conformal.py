@@ -1,0 +1,59 @@
+"""Conformal sets: the classes that cannot be ruled out, so that each class is missed no more often than promised."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf
+
+import torch
+from torch import Tensor
+
+from graphfnp.errors import InvalidConfig
+
+LEVEL = 0.9  # of the sets given with predictions
+ROUNDING = 1e-9  # (n + 1) level should be 9, not just above it, where it is 9
+
+
+@dataclass(frozen=True)
+class Conformal:
+    """Class-conditional (Mondrian) split conformal sets: P(y in set | y = k) >= level for every class k.
+
+    The scores 1 - p[y] of n held-out graphs of class k have the ceil((n + 1) level)-th smallest as threshold; class k
+    is in the set of a graph with 1 - p[k] at or below it. Graphs of one class have to be exchangeable with the held-out
+    ones of that class; the label mix may change freely.
+    """
+
+    scores: tuple[tuple[float, ...], ...]  # of each class, rising
+    held_back: bool = False  # from everything else; if not, the guarantee is approximate
+
+    def thresholds(self, level: float = LEVEL) -> Tensor:
+        """[K], infinite for a class with too few held-out graphs, n < level / (1 - level): it is in every set."""
+        if not 0 < level < 1:
+            raise InvalidConfig(f"level {level:g}", "a level between 0 and 1", "write 0.9 for 90 %")
+        ranks = [ceil((len(scores) + 1) * level - ROUNDING) for scores in self.scores]
+        found = [
+            scores[rank - 1] if rank <= len(scores) else inf for scores, rank in zip(self.scores, ranks, strict=True)
+        ]
+        return torch.tensor(found, dtype=torch.double)
+
+    def sets(self, probabilities: Tensor, level: float = LEVEL) -> Tensor:
+        """bool [N, K]: the classes of each graph's set, for probabilities [N, K]."""
+        return 1 - probabilities.double() <= self.thresholds(level)
+
+    @property
+    def guarantee(self) -> str:
+        if self.held_back:
+            return "holds for every class: fitted on graphs used for nothing else"
+        return "approximate: fitted on graphs that also chose the epoch and the calibration"
+
+    def to_json(self) -> dict:
+        return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}
+
+    @classmethod
+    def from_json(cls, record: Mapping) -> "Conformal":
+        return cls(tuple(tuple(scores) for scores in record["scores"]), record["held_back"])
+
+
+def fit_conformal(probabilities: Tensor, y: Tensor, held_back: bool = False) -> Conformal:
+    """The scores of probabilities [N, K] of graphs with labels [N]; unlabelled ones (-1) are left out."""
+    scores = 1 - probabilities.double()
+    return Conformal(tuple(tuple(scores[y == k, k].sort().values.tolist()) for k in range(scores.shape[-1])), held_back)
