@@ -285,3 +285,12 @@ def test_average_decay_zero_is_the_last_step() -> None:
         next(classifier.parameters()).add_(1)
     average.update(classifier)
     assert torch.equal(next(average.averaged.parameters()), next(classifier.parameters()))
+
+
+def test_a_run_told_when_to_stop_keeps_its_last_epoch():
+    graphs, validation = shapes(24), shapes(12)
+    classifier = make_classifier("vanilla", graphs.schema, {"backbone.width": 8}, seed=0)
+    training = train(classifier, graphs, validation, TrainingConfig(epochs=9, patience=1, stop_at=3))
+    assert training.best_epoch == 2
+    assert len(training.history) == 3
+    assert ["validation_nll" in record for record in training.history] == [False, False, True]

@@ -12,10 +12,13 @@ from lightning.fabric import Fabric
 from torch import Tensor
 
 from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.class_balance import check_labels, class_weights
+from graphfnp.calibration.kinds import SCALARS, Kind
+from graphfnp.class_balance import check_labels, class_weights, weighted_shares
 from graphfnp.classifier import GraphClassifier, Phase, check_partition
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
+from graphfnp.held_out import fit_held_out, held_back
+from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction import TrainedModel, collect
 from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
@@ -33,19 +36,23 @@ class TrainingConfig:
     batch_size: int = 64
     learning_rate: float = 1e-3
     patience: int = 20  # epochs without a better validation loss before training stops
+    stop_at: int | None = None  # end after this many epochs and keep the last: chosen beforehand, not by this run
     class_balance: Literal["balanced", "plain"] = "balanced"  # balanced: every class weighs the same in all losses
     average_decay: float = 0.99  # of the moving average of the weights; 0: none
     validation_draws: int = 16
     node_budget: int | None = None  # most nodes in a batch
     finishing_epochs: int = 5  # of the decoder alone, after training
     finishing_rate: float = 1e-3
+    calibration: Kind = "auto"  # auto: temperature or, if the method has a distance, gate, whichever is better
+    conformal_share: float = 0.0  # of validation, held back for conformal sets alone; 0: they reuse all of it
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or not 0 <= self.average_decay < 1:
+        shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
+        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or not shares_are_fine:
             raise InvalidConfig(
                 f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
-                f"average_decay={self.average_decay}",
-                "epochs and batch_size >= 1, learning_rate > 0, average_decay in [0, 1)",
+                f"average_decay={self.average_decay}, conformal_share={self.conformal_share}",
+                "epochs and batch_size >= 1, learning_rate > 0, average_decay and conformal_share in [0, 1)",
                 "change these settings",
             )
 
@@ -95,7 +102,7 @@ def train(
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:
         loop.restore()
-    while not loop.state.progress.stops(config.epochs, config.patience):
+    while not loop.state.progress.stops(config.epochs, config.patience, config.stop_at):
         loop.run_epoch()
     return loop.finish()
 
@@ -104,7 +111,8 @@ class _Loop:
     """The state of one training, and the steps that change it."""
 
     def __init__(self, classifier, graphs, validation, config, seed, folder, watch, fabric) -> None:
-        self.classifier, self.graphs, self.validation = classifier, graphs, validation
+        self.classifier, self.graphs, self.held_out = classifier, graphs, validation
+        self.validation = validation.select(torch.where(~held_back(validation.y, config.conformal_share, seed))[0])
         self.config, self.seed, self.folder, self.watch, self.fabric = config, seed, folder, watch, fabric
         phases = classifier.phases()
         check_partition(classifier, phases)
@@ -145,7 +153,9 @@ class _Loop:
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
         self._share_weights()
         record = {name: float(value) / len(indices) for name, value in sums.items()}
-        record.update(self._validate(epoch), seconds=time.perf_counter() - started)
+        if config.stop_at is None or epoch + 1 == min(config.stop_at, config.epochs):
+            record.update(self._validate(epoch))
+        record["seconds"] = time.perf_counter() - started
         progress.history.append({"epoch": epoch, **record})
         progress.epoch += 1
         self.save()
@@ -201,9 +211,13 @@ class _Loop:
         judged = self.state.average.averaged
         raw = collect(judged, self.validation, self.config.validation_draws, self.seed)
         weight = judged.class_weight.cpu()
-        calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, weight)
-        loss = _weighted_nll(calibration, raw, self.validation.y, weight)
-        plain = _weighted_nll(Calibration(), raw, self.validation.y, weight)
+        calibration = fit_calibration(
+            raw.logits, self.validation.y, raw.distance, weight, SCALARS[self.config.calibration]
+        )
+        loss, plain = (
+            float(negative_log_likelihood(fit.apply(raw.logits, raw.distance).mean(0), self.validation.y, weight))
+            for fit in (calibration, Calibration())
+        )
         if not torch.isfinite(torch.tensor(loss)):
             raise InvalidRun(
                 f"validation loss {loss} in epoch {epoch}",
@@ -214,10 +228,7 @@ class _Loop:
         loss = self.fabric.broadcast(loss + side)  # all processes must agree on when to stop
         progress = self.state.progress
         if judged.is_complete and loss <= progress.best_loss + TIE:
-            self.state.progress.best_loss, self.state.progress.best_epoch = (
-                min(loss, self.state.progress.best_loss),
-                epoch,
-            )
+            progress.best_loss, progress.best_epoch = min(loss, progress.best_loss), epoch
             self.state.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
         judged.eval()
         sample = self.validation.batch(torch.arange(min(256, len(self.validation)))).to(self.fabric.device)
@@ -225,6 +236,7 @@ class _Loop:
             facts = judged.diagnostics(sample)
         accuracy = float((raw.logits.softmax(-1).mean(0).argmax(-1) == self.validation.y).float().mean())
         return {
+            "complete": float(judged.is_complete),
             "validation_nll": loss - side,
             "side_loss": side,
             "validation_nll_raw": plain,
@@ -245,7 +257,7 @@ class _Loop:
     # ---------------------------------------------------------------- the end
 
     def finish(self) -> Training:
-        """Restore the best epoch, run the finishing phases, and fit the calibration on all draws."""
+        """Restore the best epoch, run the finishing phases, and fit what the held-out labels teach."""
         classifier, config, progress = self.classifier, self.config, self.state.progress
         classifier.load_state_dict(self.state.best)
         phases = classifier.finishing_phases()
@@ -264,9 +276,10 @@ class _Loop:
                 self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
         classifier.after_training(self.graphs)
         classifier.cpu()  # what comes after training is small, and its values live in memory
-        raw = collect(classifier, self.validation, seed=self.seed)
-        calibration = fit_calibration(raw.logits, self.validation.y, raw.distance, classifier.class_weight.cpu())
-        return Training(TrainedModel(classifier, calibration), progress.history, progress.best_epoch)
+        raw, y, weight = collect(classifier, self.held_out, seed=self.seed), self.held_out.y, classifier.class_weight
+        prior = weighted_shares(self.graphs, weight)
+        fitted = fit_held_out(raw, y, config.calibration, config.conformal_share, self.seed, weight, prior)
+        return Training(TrainedModel(classifier, *fitted), progress.history, progress.best_epoch)
 
     # ---------------------------------------------------------------- stop and resume
 
@@ -285,9 +298,3 @@ class _Loop:
         """Go on where :meth:`save` left off; without a saved state, start from the beginning."""
         if self.folder is not None and (self.folder / STATE_FILE).exists():
             self.state.read(self.folder / STATE_FILE, self._identity)
-
-
-def _weighted_nll(calibration: Calibration, raw, y: Tensor, weight: Tensor) -> float:
-    probabilities = calibration.apply(raw.logits, raw.distance).mean(0)
-    chosen = probabilities.gather(1, y[:, None])[:, 0].clamp(min=1e-12).log()
-    return float(-(weight[y] * chosen).sum() / weight[y].sum())

@@ -25,9 +25,10 @@ class Progress:
     best_loss: float = float("inf")
     history: list[dict[str, float]] = field(default_factory=list)
 
-    def stops(self, epochs: int, patience: int) -> bool:
+    def stops(self, epochs: int, patience: int, stop_at: int | None = None) -> bool:
         waited = self.epoch - 1 - self.best_epoch
-        return self.epoch >= epochs or (self.best_epoch >= 0 and waited >= patience)
+        out_of_patience = self.best_epoch >= 0 and waited >= patience
+        return self.epoch >= epochs or (out_of_patience if stop_at is None else self.epoch >= stop_at)
 
 
 @dataclass

@@ -40,8 +40,10 @@ def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
                 return
             progress.update(epochs, total=event.epochs, completed=event.epoch)
             if event.record is not None:
-                loss, accuracy = event.record["validation_nll"], event.record["validation_accuracy"]
-                facts = f"validation NLL {loss:.3f}, accuracy {accuracy:.1%}"
+                facts = ""
+                if "validation_nll" in event.record:  # not in every epoch when the last one is known beforehand
+                    loss, accuracy = event.record["validation_nll"], event.record["validation_accuracy"]
+                    facts = f"validation NLL {loss:.3f}, accuracy {accuracy:.1%}"
                 progress.update(epochs, completed=event.epoch + 1, facts=facts)
 
         yield watch

@@ -20,7 +20,7 @@ def missing(results: Results, **which) -> list[Cell]:
     """Cells to do next: those that choices wait for, then the chosen ones."""
     cells: dict[str, Cell] = {}
     for column, backbone, method in groups(**which):
-        choice = choose(column, method, results)
+        choice = choose(column, backbone, method, results)
         todo: Iterable[Cell] = choice.missing
         if choice.overrides is not None:
             todo = (cell_of(column, backbone, method, seed, choice.overrides) for seed in column.seeds)

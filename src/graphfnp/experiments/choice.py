@@ -1,4 +1,4 @@
-"""Which learning rate and knob a method gets: by mean validation NLL over the tuning seeds, the same for all."""
+"""What a method is run with: learning rate, knob and number of epochs, by mean validation NLL, the same for all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,40 +9,68 @@ from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, Column
 from graphfnp.experiments.results import Results
 
-RATE = "training.learning_rate"
+RATE, STOP = "training.learning_rate", "training.stop_at"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A point of the grid: its validation NLL at the best common epoch, averaged over the tuning seeds."""
+
+    overrides: Mapping[str, Any]
+    epochs: int
+    nll: float
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Overrides a method is run with; ``missing`` holds the cells that must be finished before they are known."""
+    """``overrides`` are None while ``missing`` cells must be finished before they are known."""
 
     overrides: Mapping[str, Any] | None
     missing: tuple[Cell, ...] = ()
-    tried: tuple[tuple[Mapping[str, Any], float], ...] = ()  # overrides and their mean validation NLL
+    tried: tuple[Tried, ...] = ()
 
 
-def choose(column: Column, method: str, results: Results) -> Choice:
-    """First the learning rate, then the knob at that rate, on the first backbone; other backbones take the same."""
+def choose(column: Column, backbone: str, method: str, results: Results) -> Choice:
+    """Learning rate, then knob at that rate, on the first backbone; every backbone has its own number of epochs."""
     column = COLUMNS[column.tuned_as] if column.tuned_as else column
     method = TUNED_AS.get(method, method)
-    rates: list[dict[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
-    first = _best(column, method, rates, results)
-    if first.overrides is None or method not in KNOBS:
-        return first
-    second = _best(column, method, [first.overrides, {**first.overrides, **KNOBS[method]}], results)
-    return Choice(second.overrides, second.missing, (*first.tried, *second.tried[1:]))
+    rates: list[Mapping[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
+    choice = _best(column, column.backbones[0], method, rates, results)
+    if choice.overrides is not None and method in KNOBS:
+        found = _without_epochs(choice)
+        further = _best(column, column.backbones[0], method, [found, {**found, **KNOBS[method]}], results)
+        choice = Choice(further.overrides, further.missing, (*choice.tried, *further.tried[1:]))
+    if choice.overrides is not None and backbone != column.backbones[0]:
+        return _best(column, backbone, method, [_without_epochs(choice)], results)
+    return choice
 
 
-def _best(column: Column, method: str, points: Iterable[Mapping[str, Any]], results: Results) -> Choice:
+def _without_epochs(choice: Choice) -> dict[str, Any]:
+    return {name: value for name, value in (choice.overrides or {}).items() if name != STOP}
+
+
+def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[str, Any]], results: Results) -> Choice:
     tried, missing = [], []
     for point in points:
-        cells = [cell_of(column, column.backbones[0], method, seed, point) for seed in column.tuning_seeds]
+        cells = [cell_of(column, backbone, method, seed, point) for seed in column.tuning_seeds]
         missing += [cell for cell in cells if cell not in results]
         if all(cell in results for cell in cells):
-            tried.append((point, fmean(results[cell]["validation"]["nll"] for cell in cells)))
+            tried.append(_at_best_epoch(point, [results[cell]["curve"] for cell in cells]))
     if missing:
         return Choice(None, tuple(missing), tuple(tried))
-    return Choice(min(tried, key=lambda pair: pair[1])[0], (), tuple(tried))
+    best = min(tried, key=lambda one: one.nll)
+    return Choice({**best.overrides, STOP: best.epochs}, (), tuple(tried))
+
+
+def _at_best_epoch(point: Mapping[str, Any], curves: list[list[float | None]]) -> Tried:
+    """Epochs that every seed reached and in which the method was complete; of equal ones the first."""
+    means = {
+        epoch: fmean(values)
+        for epoch, values in enumerate(zip(*curves, strict=False), start=1)
+        if all(value is not None for value in values)
+    }
+    best = min(means, key=means.__getitem__)
+    return Tried(point, best, means[best])
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:

@@ -64,6 +64,7 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
             },
             "best_epoch": best,
             "epochs": len(history),
+            "curve": [record["validation_nll"] if record.get("complete") else None for record in history],
             "diagnostics": _diagnostics(history, best),
             "provenance": provenance(cell, seconds),
         }
@@ -102,7 +103,7 @@ def _keep(folder: Path, validation: RawPredictions, test: RawPredictions, datase
 def _diagnostics(history: list[dict[str, float]], best: int) -> dict[str, float]:
     """Is the method alive? The epoch log of the epoch that was kept, without losses and times."""
     record = next((record for record in history if record["epoch"] == best), {})
-    known = {"epoch", "seconds", "validation_nll", "validation_nll_raw", "validation_accuracy", "side_loss"}
+    known = {"epoch", "seconds", "complete", "validation_nll", "validation_nll_raw", "validation_accuracy", "side_loss"}
     return {
         name.rpartition("/")[2]: value
         for name, value in record.items()
