@@ -15,6 +15,7 @@ from torch import Tensor
 
 from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
+from graphfnp.conformal import Conformal
 from graphfnp.errors import InvalidRun
 from graphfnp.graphs import Schema
 from graphfnp.methods import CLASSIFIERS
@@ -78,6 +79,7 @@ def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[st
         "settings": to_json(model.classifier.config),
         "schema": dataclasses.asdict(model.classifier.schema),
         "calibration": model.calibration.to_json(),
+        "conformal": None if model.conformal is None else model.conformal.to_json(),
         "sha256": digest,
         "facts": dict(facts or {}),
     }
@@ -109,6 +111,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         )
     try:
         classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
+        conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRun(
             f"{folder / MODEL_RECORD}: {type(error).__name__} {error}",
@@ -118,7 +121,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     _check_fit(tensors, classifier.state_dict())
     classifier.load_state_dict(tensors)
     classifier.eval()
-    return TrainedModel(classifier, calibration)
+    return TrainedModel(classifier, calibration, conformal)
 
 
 def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

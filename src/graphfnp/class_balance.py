@@ -16,6 +16,12 @@ def class_weights(graphs: PackedGraphs, balance: str) -> Tensor:
     return torch.where(present, counts.sum() / (present.sum() * counts.clamp(min=1)), torch.ones_like(counts))
 
 
+def weighted_shares(graphs: PackedGraphs, weight: Tensor) -> tuple[float, ...]:
+    """The label mix that training with these weights assumes: even if balanced, that of the graphs if plain."""
+    counts = graphs.class_counts.double() * weight.double()
+    return tuple((counts / counts.sum()).tolist())
+
+
 def check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
     """InvalidGraphs unless both parts are labelled and the training part has two classes."""
     names = graphs.schema.class_names

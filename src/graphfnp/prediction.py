@@ -8,6 +8,7 @@ from torch import Tensor
 
 from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
+from graphfnp.conformal import LEVEL, Conformal
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
 from graphfnp.predictions import Predictions
@@ -20,10 +21,11 @@ NODE_BUDGET = 16384
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
-    """A classifier with the calibration that belongs to it."""
+    """A classifier with what was fitted on held-out graphs for it."""
 
     classifier: GraphClassifier
     calibration: Calibration = field(default_factory=Calibration)
+    conformal: Conformal | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,11 @@ class RawPredictions:
     logits: Tensor  # [draws, graphs, classes]
     distance: Tensor | None  # [graphs]
     embedding: Tensor  # [graphs, dims]
+
+    def select(self, graphs: Tensor) -> "RawPredictions":
+        """Only some of the graphs, by a mask or their numbers."""
+        distance = None if self.distance is None else self.distance[graphs]
+        return RawPredictions(self.logits[:, graphs], distance, self.embedding[graphs])
 
 
 @torch.no_grad()
@@ -75,3 +82,13 @@ def predict(
     graphs = matching(graphs, model.classifier.schema)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch)
     return Predictions(model.calibration.apply(raw.logits, raw.distance, seed), graphs.y, raw.distance)
+
+
+def conformal_sets(model: TrainedModel, predictions: Predictions, level: float = LEVEL) -> Tensor | None:
+    """bool [graphs, classes], or None if the model has no conformal sets.
+
+    Scores are those of the label mix the sets were fitted with: coverage of each class does not depend on the mix.
+    """
+    if model.conformal is None:
+        return None
+    return model.conformal.sets(model.calibration.before_log_prior(predictions.probabilities), level)
