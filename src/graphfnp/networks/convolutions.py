@@ -1,11 +1,12 @@
 """Message-passing layers, one class each: ``Layer.edges(batch, ...)`` once a batch, then ``layer(h, edges)``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs import Batch
+from graphfnp.networks.attention import AttentionEdges, attend
 from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import Neighbourhood, NeighbourSum, inverse_degree
@@ -18,6 +19,7 @@ class Edges:
 
     neighbours: Neighbourhood
     scale: Tensor | None = None  # [nodes, 1], meaning given by the layer
+    attention: AttentionEdges | None = None
 
 
 def plain_edges(batch: Batch, edge_sizes: tuple[int, ...], edge_weight: Tensor | None) -> Neighbourhood:
@@ -101,7 +103,10 @@ class GatedLayer(nn.Module):
 
 
 class GATLayer(nn.Module):
-    """PyG's GATConv (Velickovic et al.) with four heads; edge features take part in the attention."""
+    """PyG's GATConv (Velickovic et al.) with four heads; edge features take part in the attention.
+
+    Where edges go both ways its sums are sparse products, unless an explainer has set masks: those act inside PyG.
+    """
 
     heads = 4
 
@@ -113,9 +118,15 @@ class GATLayer(nn.Module):
 
     @staticmethod
     def edges(batch: Batch, edge_sizes: tuple[int, ...], edge_weight: Tensor | None) -> Edges:
-        return Edges(Neighbourhood(batch.edge_index, edge_weight, batch.edge_attr, batch.num_nodes, None, None))
+        plain = PNALayer.edges(batch, edge_sizes, edge_weight)
+        if not batch.undirected or (batch.edge_index[0] == batch.edge_index[1]).any():
+            return plain
+        return replace(plain, attention=AttentionEdges.of(batch, GATLayer.heads, edge_sizes, edge_weight))
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        if edges.attention is not None and not self.convolution.explain:
+            table = None if self.edge_embedding is None else self.edge_embedding.table
+            return attend(self.convolution, h, edges.attention, table)
         return self.convolution(h, edges.neighbours.edge_index, self._edge(edges), edges.neighbours.weight)
 
     def _edge(self, edges: Edges) -> Tensor | None:
@@ -139,6 +150,10 @@ class PNALayer(GATLayer):
             divide_input=True,
             train_norm=True,
         )
+
+    @staticmethod
+    def edges(batch: Batch, edge_sizes: tuple[int, ...], edge_weight: Tensor | None) -> Edges:
+        return Edges(Neighbourhood(batch.edge_index, edge_weight, batch.edge_attr, batch.num_nodes, None, None))
 
 
 LAYERS: dict[str, type[nn.Module]] = {
