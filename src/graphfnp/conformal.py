@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,6 +45,15 @@ class Conformal:
         if self.held_back:
             return "holds for every class: fitted on graphs used for nothing else"
         return "approximate: fitted on graphs that also chose the epoch and the calibration"
+
+    def facts(self, level: float = LEVEL) -> dict[str, Any]:
+        """What a reader should know of the sets: on how many graphs they rest, and classes that no set can rule out."""
+        always = self.thresholds(level).isinf()
+        return {
+            "held_out_graphs": [len(scores) for scores in self.scores],
+            "classes_in_every_set": torch.where(always)[0].tolist(),
+            "guarantee": self.guarantee,
+        }
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

@@ -7,12 +7,16 @@ import torch
 from torch import Tensor
 
 from graphfnp.classifier import GraphClassifier
+from graphfnp.conformal import LEVEL
+from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs import PackedGraphs
+from graphfnp.label_shift import label_shift
 from graphfnp.matching import matching
+from graphfnp.metrics.conformal_scores import conformal_scores
 from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
 from graphfnp.metrics.scores import all_scores
-from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
+from graphfnp.prediction import NUM_DRAWS, TrainedModel, conformal_sets, predict
 from graphfnp.predictions import Predictions
 
 RATIONALE_DRAWS = 1000  # the paper's
@@ -35,8 +39,18 @@ def evaluate(
     rationales = model.classifier.rationales()
     if rationales is not None:
         metrics.update(_rationale_scores(model.classifier, graphs, rationales.label, seed))
+    sets = conformal_sets(model, predictions)
+    if model.conformal is not None and sets is not None:
+        metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
     metrics["calibration"] = model.calibration.to_json()
     return metrics, predictions
+
+
+def evaluate_part(model: TrainedModel, dataset: Dataset, part: str, seed: int = 0) -> dict[str, Any]:
+    """:func:`evaluate` for one part of a dataset, with the label shift between its parts."""
+    metrics, predictions = evaluate(model, getattr(dataset, part), seed=seed)
+    metrics["label_shift"] = label_shift(model, dataset, part, predictions, seed)
+    return metrics
 
 
 def _rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:

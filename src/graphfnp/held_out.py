@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from graphfnp.calibration.kinds import Kind, fit_kind
+from graphfnp.calibration.kinds import SCALARS, Kind, fit_kind
 from graphfnp.calibration.transformation import Calibration
 from graphfnp.conformal import LEVEL, Conformal, fit_conformal
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
 from graphfnp.prediction import RawPredictions, TrainedModel, collect
@@ -91,6 +92,15 @@ def labelled(graphs: PackedGraphs) -> PackedGraphs:
             "check the label column",
         )
     return known
+
+
+def checked_kind(kind: str, conformal_share: float) -> Kind:
+    """The kind, if it is one, and the share is a share."""
+    if kind not in SCALARS:
+        raise InvalidConfig(f"calibration {kind!r}", f"one of {', '.join(SCALARS)}", "choose one of these")
+    if not 0 <= conformal_share < 1:
+        raise InvalidConfig(f"a conformal share of {conformal_share:g}", "a share in [0, 1)", "try 0.5")
+    return cast(Kind, kind)
 
 
 def _kept_prior(kind: Kind, calibration: Calibration) -> tuple[float, ...]:

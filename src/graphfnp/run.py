@@ -25,7 +25,7 @@ from graphfnp.checkpoint import (
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidRun
-from graphfnp.evaluation import evaluate
+from graphfnp.evaluation import evaluate_part
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
 from graphfnp.settings import from_json, to_json
@@ -177,9 +177,8 @@ def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> No
     write_atomically(folder / EPOCHS, lines.encode())
     facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
     save_model(training.model, folder, plan.method, facts)
-    part = dataset.test if len(dataset.split.test) else dataset.validation
-    metrics, _ = evaluate(training.model, part, seed=plan.seed)
-    write_json(folder / METRICS, metrics)
+    part = "test" if len(dataset.split.test) else "validation"
+    write_json(folder / METRICS, evaluate_part(training.model, dataset, part, seed=plan.seed))
     (folder / STATE_FILE).unlink(missing_ok=True)
 
 
@@ -196,6 +195,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
 
 
 def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
+    old = {**old, "training": to_json(from_json(TrainingConfig, old.get("training", {})))}  # settings added since
     if changed := [name for name, value in new.items() if json.loads(json.dumps(value)) != old.get(name)]:
         raise InvalidRun(
             f"{folder}, started with another {', '.join(changed)}",

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.data import DataFolder, data_app
 
 # Threads that spin while they wait make a shared machine crawl.
@@ -20,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_app, name="data")
+app.command("calibrate")(calibrate_run)
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential."
@@ -112,13 +114,17 @@ def predict(
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    prior: Annotated[
+        str | None,
+        typer.Option(help="Share of class 1 (or of each class, 0.2,0.5,0.3) among these graphs; or: estimate."),
+    ] = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place."""
     from graphfnp.cli import commands
 
-    commands.predict_rows(run, source, out, smiles, draws, seed, data, as_json)
+    commands.predict_rows(run, source, out, smiles, draws, seed, data, as_json, prior)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from graphfnp.checkpoint import write_atomically, write_json
 from graphfnp.cli.console import err, metrics_table, number, out, percent, training_progress
+from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.datasets.dataset import PARTS, Dataset, Problem
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.smiles import graphs_from_smiles
@@ -25,10 +26,11 @@ from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.datasets.tables import summary
 from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.evaluation import evaluate
+from graphfnp.evaluation import evaluate_part
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
+from graphfnp.label_shift import estimated_mix, moved_to_mix
 from graphfnp.methods import make_config
-from graphfnp.prediction import predict
+from graphfnp.prediction import conformal_sets, predict
 from graphfnp.records import prediction_records
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.drawing import draw_structure
@@ -141,7 +143,7 @@ def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> N
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
     model = run.model
-    metrics, _ = evaluate(model, getattr(run.dataset(data), part), seed=run.plan.seed)
+    metrics = evaluate_part(model, run.dataset(data), part, seed=run.plan.seed)
     if part == "test":
         write_json(folder / METRICS, metrics)
     if as_json:
@@ -159,18 +161,24 @@ def predict_rows(
     seed: int,
     data: Path | None,
     as_json: bool,
+    prior: str | None = None,
 ) -> None:
     model = Run(folder).model
     schema = model.classifier.schema
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
     graphs, rows, problems = _read_input(source, schema, data, seed, smiles)
-    predictions = None
+    predictions = sets = None
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
         predictions = predict(model, graphs, draws, seed)
-    records = prediction_records(predictions, graphs, schema, rows, problems)
+        if prior is not None:
+            mix = estimated_mix(model, predictions) if prior == ESTIMATE else label_mix(prior, schema.num_classes)
+            err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix)}", highlight=False)
+            model, predictions = moved_to_mix(model, predictions, mix)
+        sets = conformal_sets(model, predictions)
+    records = prediction_records(predictions, graphs, schema, rows, problems, sets)
     _write_records(records, target, as_json)
     failed = sum(record["status"] != "ok" for record in records)
     if failed:
@@ -203,6 +211,7 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     elif target is not None:
         frame = pd.DataFrame(records)
         if target.suffix == ".csv":
+            frame["conformal_set"] = frame["conformal_set"].map(" | ".join, na_action="ignore")
             write_atomically(target, frame.to_csv(index=False).encode())
         else:
             frame.to_parquet(target, index=False)

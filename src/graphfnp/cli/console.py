@@ -1,7 +1,7 @@
 """What the command line shows: progress, tables of measures, and errors that say what to do."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,12 +68,36 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
+    if metrics.get("conformal"):
+        table.add_row(*conformal_row(metrics["conformal"]))
+    if metrics.get("label_shift"):
+        table.add_row(*_label_shift_row(metrics["label_shift"]))
     if "rationale_f1" in metrics:
         for k, value in metrics["rationale_f1"].items():
             macro = percent(metrics["rationale_f1_macro"][k])
             constant = percent(metrics["rationale_f1_constant"])
             table.add_row(f"Rationale F1, K={k}", percent(value), f"macro {macro}; always one class {constant}")
     return table
+
+
+def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    each = " / ".join(percent(value) for value in facts["coverage_per_class"])
+    size = f"{number(facts['mean_size'])} classes a set, {percent(facts['singletons'])} name one"
+    return f"{facts['level']:.0%} sets hold", percent(facts["coverage"]), f"by class {each}; {size}"
+
+
+def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Validation against test, and the share of the second class in each part; of all if there are more than two."""
+
+    def mix(shares: Sequence[float] | None) -> str:
+        return "-" if shares is None else "/".join(f"{s:.0%}" for s in (shares[1:] if len(shares) == 2 else shares))
+
+    names = facts["classes"][1:] if len(facts["classes"]) == 2 else facts["classes"]
+    shares = ", ".join(f"{part} {mix(value)}" for part, value in facts["shares"].items())
+    guess = facts["estimated"]
+    told = f"{guess['part']} estimated {mix(guess['em'])} (EM), {mix(guess['bbse'])} (BBSE)"
+    distance = facts["distance"].get("validation to test") or max(facts["distance"].values(), default=0.0)
+    return "label shift", percent(distance), f"share of {'/'.join(map(str, names))}: {shares}; {told}"
 
 
 @contextmanager

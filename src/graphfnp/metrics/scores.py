@@ -1,7 +1,7 @@
 """Accuracy, AUROC, AUPRC, negative log-likelihood and Brier score of class probabilities, and all scores together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -14,6 +14,7 @@ from graphfnp.metrics.calibration_error import (
     equal_width,
     expected_calibration_error,
 )
+from graphfnp.metrics.selective import risk_coverage
 from graphfnp.predictions import Predictions
 
 
@@ -94,8 +95,16 @@ def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] 
         "ece_positive_class": float(error(probabilities, y, mode="positive_class")) if binary else None,
         "nll": float(negative_log_likelihood(probabilities, y)) if any_graph else None,
         "brier": float(brier(probabilities, y)) if any_graph else None,
+        **{f"brier_{name}": value for name, value in _brier_parts(probabilities, y).items()},
+        "aurc": risk_coverage(1 - known.confidence, known.label != y).area if any_graph else None,
         "num_graphs": len(y),
     }
+
+
+def _brier_parts(probabilities: Tensor, y: Tensor) -> dict[str, float | None]:
+    if not len(y):
+        return dict.fromkeys((field.name for field in fields(BrierDecomposition)), None)
+    return asdict(brier_decomposition(probabilities, y))
 
 
 def _one_hot(probabilities: Tensor, y: Tensor) -> Tensor:
