@@ -9,6 +9,7 @@ import typer
 
 from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.data import DataFolder, data_app
+from graphfnp.cli.table import table
 
 # Threads that spin while they wait make a shared machine crawl.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -21,6 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_app, name="data")
+app.command()(table)
 app.command("calibrate")(calibrate_run)
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "

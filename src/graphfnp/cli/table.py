@@ -1,0 +1,40 @@
+"""``graphfnp table``: print a table of the paper from what has been measured, or measure what is missing."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT = Path("results")
+Several = list[str] | None
+
+
+def table(
+    name: Annotated[
+        str | None, typer.Argument(help="calibration, temperature, ablation, rationales-per-class ...")
+    ] = None,
+    fill: Annotated[bool, typer.Option("--fill", help="Train the missing cells; stop and go on at will.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes, one thread each.")] = 1,
+    budget: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
+    dataset: Annotated[Several, typer.Option(help="Only this column; repeatable.")] = None,
+    backbone: Annotated[Several, typer.Option(help="Only this backbone; repeatable.")] = None,
+    method: Annotated[Several, typer.Option(help="Only this row; repeatable.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Folder of the results [default: results].")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder of models and unfinished cells.")] = Path("runs/cells"),
+    write: Annotated[Path | None, typer.Option(help="Write all tables as Markdown, e.g. docs/results.md.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
+) -> None:
+    """Tables of the paper, rerun: printed from the results, or filled with --fill."""
+    from graphfnp.cli import tables
+
+    which = {"columns": dataset, "backbones": backbone, "methods": method}
+    found = tables.open_results(results)
+    if fill:
+        tables.fill_table(name, which, found, keep, workers, budget)
+    if write is not None:
+        tables.write_document(found, write)
+    elif as_json:
+        typer.echo(json.dumps(tables.entries(name, which, found), indent=1))
+    elif not fill:
+        tables.show(name, which, found)

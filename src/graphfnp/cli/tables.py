@@ -1,0 +1,86 @@
+"""What ``graphfnp table`` does, once the heavy libraries may be imported."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markdown import Markdown
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from graphfnp.checkpoint import write_atomically
+from graphfnp.cli.console import err, out
+from graphfnp.errors import InvalidConfig, listed
+from graphfnp.experiments.document import costs, document
+from graphfnp.experiments.fill import News, Outcome, fill
+from graphfnp.experiments.render import render
+from graphfnp.experiments.results import Results
+from graphfnp.experiments.summary import summaries
+from graphfnp.experiments.tables import TABLES, Table
+
+CELLS = "cells"
+COMMITTED = Path(__file__).parents[3] / "results"  # of a checkout
+
+
+def open_results(folder: Path | None) -> Results:
+    """The folder given, or ``results`` here, or that of the checkout this code is in."""
+    if folder is None:
+        folder = Path("results") if Path("results").is_dir() or not COMMITTED.is_dir() else COMMITTED
+    return Results(folder / CELLS)
+
+
+def chosen(name: str | None, which: Mapping[str, Any]) -> Table:
+    if name not in TABLES:
+        given = "no table" if name is None else f"table {name!r}"
+        raise InvalidConfig(given, f"one of {listed(TABLES)}", "name one, e.g. graphfnp table calibration")
+    return TABLES[name].only(**which)
+
+
+def entries(name: str | None, which: Mapping[str, Any], results: Results) -> list[dict[str, Any]]:
+    return summaries(chosen(name, which), results)
+
+
+def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
+    if name is not None:
+        out.print(Markdown(render(chosen(name, which), results, costs(results.folder.parent))))
+        return
+    grid = Grid("table", "rows", "columns", "complete", "to do next", box=SIMPLE_HEAD)
+    for table in TABLES.values():
+        groups = list(table.groups())
+        done = sum(not group.missing(results) for group in groups)
+        todo = len(table.missing(results))
+        grid.add_row(table.name, str(len(table.rows)), str(len(table.columns)), f"{done} of {len(groups)}", str(todo))
+    out.print(grid)
+
+
+def write_document(results: Results, path: Path) -> None:
+    write_atomically(path, document(results).encode())
+    out.print(f"tables  {path}", highlight=False, markup=False)
+
+
+def fill_table(
+    name: str | None, which: Mapping[str, Any], results: Results, keep: Path, workers: int, budget: float | None
+) -> None:
+    """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
+    table = chosen(name, which)
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    with Progress(*columns, console=err) as progress:
+        total = progress.add_task("cells", total=None)
+        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(workers)]
+
+        def watch(news: News, outcome: Outcome) -> None:
+            state = "" if news.kind == "epoch" else f" ({news.kind})"
+            progress.update(
+                lines[news.worker], description=f"{news.cell}{state}", completed=news.epoch, total=news.epochs
+            )
+            if news.kind == "done":
+                progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
+
+        outcome = fill(table.missing, results, keep, workers, budget, watch)
+    err.print(f"{outcome.done} cells done, {outcome.left} known to be left", highlight=False)
+    for cell, reason in outcome.failed.items():
+        err.print(f"failed: {cell}: {reason}", style="yellow", highlight=False, markup=False)
+    if outcome.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,45 @@
+"""docs/results.md: all tables in one page, written from the results alone."""
+
+import json
+from pathlib import Path
+
+from graphfnp.experiments.protocol import COLUMNS, KNOBS, LEARNING_RATES, RECIPE, WIDTH
+from graphfnp.experiments.render import render, render_choices, render_claims
+from graphfnp.experiments.results import Results
+from graphfnp.experiments.tables import TABLES
+
+COSTS = "inference.json"
+
+
+def costs(folder: Path) -> dict[str, float]:
+    """Seconds to predict over those of Vanilla, by method, as benchmarks/inference.py measured them side by side."""
+    path = folder / COSTS
+    return json.loads(path.read_text())["ratio"] if path.is_file() else {}
+
+
+def document(results: Results) -> str:
+    ratios = costs(results.folder.parent)
+    tables = [render(table, results, ratios) for table in TABLES.values()]
+    parts = [_head(results), render_claims(results), *tables, render_choices(results)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(results: Results) -> str:
+    columns = "\n".join(f"* **{column.name}**: {column.note}" for column in COLUMNS.values())
+    rates = ", ".join(f"{rate:g}" for rate in LEARNING_RATES)
+    return f"""# Results
+
+{len(results.records)} trainings, all by the runner, none chosen by its test part. `graphfnp table NAME --fill
+--workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers, `graphfnp table --write
+docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`, under `provenance`.
+
+Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs at most; learning rate of
+{{{rates}}}, one further value of one setting of the method, and the number of epochs by the mean validation NLL over
+the tuning seeds, after the method's post-hoc scalar is fitted on validation: the same budget for every method.
+Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. *raw*: without a post-hoc
+scalar, as the paper ran the baselines; all else is after each method's own scalar (GraphFNP: its evidence or a
+temperature; all others: a temperature). The best of a column is bold. *NLL - GraphFNP* is the paired difference over
+seeds with its standard error and p-value: positive means that GraphFNP is better. *cost*: time to predict over
+Vanilla's. The paper's ECE stands beside our raw one, and beside GraphFNP's own.
+
+{columns}"""

@@ -1,0 +1,134 @@
+"""Tables as Markdown: our numbers beside the published ones, what is best, how sure that is, and what is missing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphfnp.experiments.claims import claims
+from graphfnp.experiments.protocol import COLUMNS, Column
+from graphfnp.experiments.published import published
+from graphfnp.experiments.results import Results
+from graphfnp.experiments.summary import paired, summary
+from graphfnp.experiments.tables import TABLES, Group, Table
+
+OURS = "graphfnp"
+PERFORMANCE = {"AUROC": "auroc", "accuracy": "accuracy"}
+CALIBRATION = {"ECE raw": "ece_raw", "ECE": "ece", "NLL": "nll", "Brier": "brier", **PERFORMANCE}
+RATIONALES = {
+    "ECE": "ece", "NLL": "nll", **PERFORMANCE, "RF1 (K=1)": "rationale_f1_1", "macro RF1": "rationale_f1_macro_1",
+}  # fmt: skip
+MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
+    "calibration": CALIBRATION,
+    "temperature": {"ECE raw": "ece_raw", "ECE": "ece_temperature", "NLL raw": "nll_raw", "NLL": "nll_temperature"},
+    "ablation": RATIONALES,
+    "rationales-per-class": RATIONALES,
+    "class-balance": CALIBRATION,
+}
+# Our measure that stands beside the published ECE; the paper's own calibration table has no temperature.
+BESIDE_PUBLISHED = {"calibration": "ece_raw", "temperature": "ece_temperature", "ablation": "ece"}
+MORE_IS_BETTER = ("auroc", "accuracy", "auprc", "rationale_f1_1", "rationale_f1_macro_1")
+IN_NATS = ("nll", "nll_raw", "nll_temperature", "brier", "brier_raw")
+
+
+def render(table: Table, results: Results, costs: Mapping[str, float] | None = None) -> str:
+    """One table with a part for each dataset and backbone."""
+    parts: dict[tuple[str, str], list[Group]] = {}
+    for group in table.groups():
+        parts.setdefault((group.column.name, group.backbone), []).append(group)
+    shown = [_part(table.name, groups, results, costs or {}) for groups in parts.values()]
+    return "\n\n".join([f"## {table.title}", *[text for text in shown if text], _missing(table, results)])
+
+
+def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[str, float]) -> str:
+    entries = [(group, entry) for group in groups if (entry := summary(group, results)) is not None]
+    if not entries:
+        return ""
+    column, backbone = groups[0].column, groups[0].backbone
+    chosen = MEASURES[name]
+    best = {measure: _best([entry for _, entry in entries], measure) for measure in chosen.values()}
+    ours = next((group.finished(results) for group, _ in entries if group.row.label == OURS), [])
+    heads = ["method", *chosen, "NLL - GraphFNP (p)"]
+    heads += ["cost"] if name == "calibration" and costs else []
+    heads += ["paper's ECE", "difference"] if name in BESIDE_PUBLISHED else []
+    rows = []
+    for group, entry in entries:
+        cells = [_label(entry, column)]
+        cells += [_number(entry, measure, bold=entry is best[measure]) for measure in chosen.values()]
+        nll = "nll_temperature" if name == "temperature" else "nll"
+        cells.append(_against(group, ours, results, nll))
+        if "cost" in heads:
+            cells.append(f"{costs[group.row.label]:.2f}" if group.row.label in costs else "")
+        if name in BESIDE_PUBLISHED:
+            cells += _beside_the_paper(name, entry)
+        rows.append(cells)
+    title = f"### {column.name}, {backbone.upper()}" + (f": {column.note}" if column.note else "")
+    return f"{title}\n\n{markdown(heads, rows)}"
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _label(entry: Mapping[str, Any], column: Column) -> str:
+    done, all_ = len(entry["seeds"]), len(column.seeds)
+    return entry["method"] + ("" if done == all_ else f" ({done} of {all_} seeds)")
+
+
+def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> Mapping[str, Any] | None:
+    known = [entry for entry in entries if f"{measure}_mean" in entry and entry["complete"]]
+    pick: Callable = max if measure in MORE_IS_BETTER else min
+    return pick(known, key=lambda entry: entry[f"{measure}_mean"]) if known else None
+
+
+def _number(entry: Mapping[str, Any], measure: str, bold: bool = False) -> str:
+    if f"{measure}_mean" not in entry:
+        return ""
+    scale, digits = (1, 3) if measure in IN_NATS else (100, 1)
+    text = f"{scale * entry[f'{measure}_mean']:.{digits}f} ± {scale * entry[f'{measure}_std']:.{digits}f}"
+    return f"**{text}**" if bold else text
+
+
+def _against(group: Group, ours: Sequence[Mapping[str, Any]], results: Results, measure: str) -> str:
+    if group.row.label == OURS:
+        return ""
+    pair = paired(group.finished(results), ours, measure)
+    return "" if pair is None else f"{pair.mean:+.3f} ± {pair.error:.3f} ({pair.p:.2f})"
+
+
+def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
+    theirs = published(table, entry["dataset"], entry["backbone"], entry["method"], "ece")
+    if theirs is None:
+        return ["", ""]
+    own = "ece" if entry["method"] == OURS else BESIDE_PUBLISHED[table]  # the gate is a part of our method
+    spread = "" if theirs.std is None else f" ± {theirs.std:.1f}"
+    return [f"{theirs.mean:.1f}{spread}", f"{100 * entry[f'{own}_mean'] - theirs.mean:+.1f}"]
+
+
+def _missing(table: Table, results: Results) -> str:
+    waiting = [group for group in table.groups() if group.missing(results)]
+    if not waiting:
+        return "Nothing is missing."
+    names = ", ".join(f"{group.name} ({len(group.finished(results))}/{len(group.column.seeds)})" for group in waiting)
+    return f"Missing, with finished seeds: {names}."
+
+
+def render_claims(results: Results) -> str:
+    words = {True: "holds", False: "**does not hold**", None: "waits for cells"}
+    rows = [[claim.sentence, words[claim.holds], claim.numbers] for claim in claims(results)]
+    return "## Claims\n\n" + markdown(["claim (GCN)", "", "numbers"], rows) if rows else ""
+
+
+def render_choices(results: Results) -> str:
+    """What every method was run with, and the validation NLL of all that was tried."""
+    rows = []
+    for group in TABLES["calibration"].groups():
+        choice = group.choice(results)
+        if choice.overrides is not None and COLUMNS[group.column.name].tuned_as is None:
+            tried = "; ".join(f"{_settings(one.overrides)} at {one.epochs}: {one.nll:.3f}" for one in choice.tried)
+            rows.append([group.name, _settings(choice.overrides), tried])
+    heads = ["where", "chosen", "tried, at the best epoch: validation NLL"]
+    return "## Choices made on validation\n\n" + markdown(heads, rows) if rows else ""
+
+
+def _settings(overrides: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.rpartition('.')[2]} {value:g}" for name, value in overrides.items())

@@ -1,0 +1,82 @@
+"""Means, spreads and paired tests over seeds: what a table says of its finished cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+from scipy.stats import t as student
+
+from graphfnp.experiments.results import Results
+from graphfnp.experiments.tables import Group, Table
+
+SCORES = (
+    "ece", "nll", "brier", "auroc", "accuracy", "auprc", "aurc", "ece_adaptive", "ece_positive_class", "ece_floor",
+)  # fmt: skip
+# Post-hoc scalars the test part is scored under; "own" is the one each method chose on validation.
+SCALARS = {"own": "", "raw": "_raw", "temperature": "_temperature"}
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A difference over common seeds, this minus that."""
+
+    mean: float
+    error: float  # standard error of the mean
+    p: float  # of Student's paired test, two-sided
+    seeds: int
+
+
+def summary(group: Group, results: Results) -> dict[str, Any] | None:
+    """One entry of ``--json``: mean and standard deviation over seeds of every measure; None before the first cell."""
+    records = group.finished(results)
+    if not records:
+        return None
+    entry: dict[str, Any] = {
+        "dataset": group.column.name, "backbone": group.backbone, "method": group.row.label,
+        "seeds": [record["seed"] for record in records], "complete": len(records) == len(group.column.seeds),
+        "choice": dict(group.choice(results).overrides or {}),
+    }  # fmt: skip
+    for name, values in measures(records).items():
+        entry[f"{name}_mean"], entry[f"{name}_std"] = fmean(values), stdev(values) if len(values) > 1 else 0.0
+    return entry
+
+
+def measures(records: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Every measure as a list over cells; those that a cell lacks are left out."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        for name, value in _of_cell(record).items():
+            found.setdefault(name, []).append(value)
+    return {name: values for name, values in found.items() if len(values) == len(records)}
+
+
+def _of_cell(record: Mapping[str, Any]) -> dict[str, float]:
+    flat = {
+        score + suffix: record["test"][scalar][score]
+        for scalar, suffix in SCALARS.items()
+        for score in SCORES
+        if record["test"][scalar].get(score) is not None
+    }
+    rationales = record["rationale_f1"]
+    for name, values in rationales.items():
+        flat |= {f"{name}_{k}": value for k, value in values.items()} if isinstance(values, dict) else {name: values}
+    further = {"validation_nll": record["validation"]["nll"], "seconds": record["provenance"]["seconds"]}
+    return {**flat, **further, **record["diagnostics"], "epochs": record["epochs"]}
+
+
+def paired(this: Sequence[Mapping[str, Any]], that: Sequence[Mapping[str, Any]], measure: str) -> Paired | None:
+    """This minus that on the seeds both have; None with fewer than two."""
+    ours, theirs = ({record["seed"]: _of_cell(record).get(measure) for record in records} for records in (this, that))
+    pairs = [(ours[seed], theirs.get(seed)) for seed in ours]
+    differences = [mine - other for mine, other in pairs if mine is not None and other is not None]
+    if len(differences) < 2:
+        return None
+    mean, error = fmean(differences), stdev(differences) / sqrt(len(differences))
+    p = 2 * float(student.sf(abs(mean) / error, len(differences) - 1)) if error > 0 else float(mean == 0)
+    return Paired(mean, error, p, len(differences))
+
+
+def summaries(table: Table, results: Results) -> list[dict[str, Any]]:
+    return [entry for group in table.groups() if (entry := summary(group, results)) is not None]

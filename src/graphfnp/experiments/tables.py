@@ -1,0 +1,136 @@
+"""The tables: which rows stand against which columns, and the cells that fill them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphfnp.errors import InvalidConfig, listed
+from graphfnp.experiments.cell import Cell
+from graphfnp.experiments.choice import Choice, cell_of, choose
+from graphfnp.experiments.protocol import BACKBONES, COLUMNS, METHODS, Column
+from graphfnp.experiments.results import Results
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method, or a variant of one that keeps the method's choices."""
+
+    label: str
+    method: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One place in a table: a row under a column and a backbone, with one cell a seed."""
+
+    row: Row
+    column: Column
+    backbone: str
+
+    def choice(self, results: Results) -> Choice:
+        return choose(self.column, self.backbone, self.row.method, results)
+
+    def cells(self, results: Results) -> list[Cell]:
+        """Its cells, as far as the choices they wait for are made."""
+        overrides = self.choice(results).overrides
+        if overrides is None:
+            return []
+        chosen = {**overrides, **self.row.overrides}
+        return [cell_of(self.column, self.backbone, self.row.method, seed, chosen) for seed in self.column.seeds]
+
+    def missing(self, results: Results) -> list[Cell]:
+        """What is to be done next: the cells the choice waits for, or else its own."""
+        choice = self.choice(results)
+        return [cell for cell in choice.missing or self.cells(results) if cell not in results]
+
+    def finished(self, results: Results) -> list[dict[str, Any]]:
+        return results.found(self.cells(results))
+
+    @property
+    def name(self) -> str:
+        return f"{self.column.name} {self.backbone} {self.row.label}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by columns by backbones; columns are filled in order, within a backbone."""
+
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    columns: tuple[str, ...]
+    backbones: tuple[str, ...] = BACKBONES
+
+    def groups(self) -> Iterator[Group]:
+        for backbone in self.backbones:
+            for name in self.columns:
+                if backbone in COLUMNS[name].backbones:
+                    yield from (Group(row, COLUMNS[name], backbone) for row in self.rows)
+
+    def missing(self, results: Results) -> list[Cell]:
+        """Cells that can be done now, each once, the most urgent first."""
+        cells = {cell.key: cell for group in self.groups() for cell in group.missing(results)}
+        return list(cells.values())
+
+    def only(
+        self,
+        columns: list[str] | None = None,
+        backbones: list[str] | None = None,
+        methods: list[str] | None = None,
+    ) -> "Table":
+        """The part of the table that these name."""
+        for given, known in (
+            (columns, self.columns), (backbones, self.backbones), (methods, [row.label for row in self.rows]),
+        ):  # fmt: skip
+            if wrong := sorted(set(given or ()) - set(known)):
+                raise InvalidConfig(f"{listed(wrong)} for table {self.name}", f"some of {listed(known)}", "correct it")
+        return replace(
+            self,
+            columns=tuple(columns or self.columns),
+            backbones=tuple(backbones or self.backbones),
+            rows=tuple(row for row in self.rows if not methods or row.label in methods),
+        )
+
+
+def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, ...]:
+    return tuple(Row(name, name, overrides) for name in names)
+
+
+SMALL = ("bbbp", "bace")
+FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
+
+TABLES = {
+    table.name: table
+    for table in (
+        Table("calibration", "Calibration and predictive performance (Table 1)", _methods(), tuple(COLUMNS)),
+        Table("temperature", "Temperature scaling (appendix)", _methods(), tuple(COLUMNS)),
+        Table(
+            "ablation", "Ablation (Table 3)",
+            (
+                Row("w/o z^D", "graphfnp", {"graph_embedding": "withheld"}),
+                Row("w/o C", "graphfnp", {"correlation": "kernel"}),
+                Row("w/o z^R", "graphfnp", {"rationales": "none"}),
+                Row("w/o EM", "graphfnp", {"optimization": "joint"}),
+                Row("graphfnp", "graphfnp"),
+            ),
+            SMALL, ("gcn",),
+        ),
+        Table(
+            "rationales-per-class", "Number of rationales of each class (appendix)",
+            tuple(
+                Row(f"R_k = {count}", "graphfnp", {} if count == 5 else {"rationales_per_class": count})
+                for count in (1, 2, 3, 5, 8)
+            ),
+            SMALL, ("gcn",),
+        ),
+        Table(
+            "class-balance", "Both loss regimes: balanced above, plain below",
+            (
+                *_methods(FEW),
+                *(Row(f"{name}, plain", name, {"training.class_balance": "plain"}) for name in FEW),
+            ),
+            SMALL, ("gcn",),
+        ),
+    )
+}  # fmt: skip
