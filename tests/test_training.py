@@ -272,9 +272,9 @@ def test_moving_average_of_the_weights_by_hand() -> None:
     start = parameter.detach().clone()
     with torch.no_grad():
         parameter += 1
-    average.update(classifier)
+    average.update()
     torch.testing.assert_close(averaged, start + 0.9)  # early steps: decay 1/10, then 2/11
-    average.update(classifier)
+    average.update()
     torch.testing.assert_close(averaged, start + 0.9 * 2 / 11 + 9 / 11)
 
 
@@ -283,7 +283,7 @@ def test_average_decay_zero_is_the_last_step() -> None:
     average = WeightAverage(classifier, decay=0.0)
     with torch.no_grad():
         next(classifier.parameters()).add_(1)
-    average.update(classifier)
+    average.update()
     assert torch.equal(next(average.averaged.parameters()), next(classifier.parameters()))
 
 

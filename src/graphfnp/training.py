@@ -138,7 +138,7 @@ class _Loop:
         was_complete = self.classifier.is_complete
         self.classifier.start_epoch(epoch, config.epochs, self.graphs)
         if self.classifier.is_complete and not was_complete:
-            self.state.average.restart(self.classifier)  # what has just been placed has no past worth averaging
+            self.state.average.restart()  # what has just been placed has no past worth averaging
         self._share_weights()
         self.classifier.train()
         sums: dict[str, Tensor] = {}
@@ -149,7 +149,7 @@ class _Loop:
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)
             self.classifier.after_step()
-            self.state.average.update(self.classifier)
+            self.state.average.update()
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
         self._share_weights()
         record = {name: float(value) / len(indices) for name, value in sums.items()}

@@ -3,6 +3,7 @@
 import copy
 
 import torch
+from torch import Tensor
 
 from graphfnp.classifier import GraphClassifier
 
@@ -15,24 +16,28 @@ class WeightAverage:
 
     def __init__(self, classifier: GraphClassifier, decay: float) -> None:
         self.decay, self.steps = decay, 0
-        self.averaged = classifier
+        self.classifier = self.averaged = classifier
         if classifier.averages_weights:
             self.averaged = copy.deepcopy(classifier).requires_grad_(False)
+        # Taken once: walking through all modules would cost more than the average itself.
+        self._own: list[Tensor] = list(self.averaged.parameters())
+        self._new: list[Tensor] = list(classifier.parameters())
+        pairs = zip(self.averaged.modules(), classifier.modules(), strict=True)
+        self._with_buffers = [(own, new) for own, new in pairs if any(True for _ in new.buffers(recurse=False))]
 
-    def restart(self, classifier: GraphClassifier) -> None:
-        """Forget the past: average from these weights on."""
-        self.averaged.load_state_dict(classifier.state_dict())
+    def restart(self) -> None:
+        """Forget the past: average from the present weights on."""
+        self.averaged.load_state_dict(self.classifier.state_dict())
         self.steps = 0
 
     @torch.no_grad()
-    def update(self, classifier: GraphClassifier) -> None:
-        if self.averaged is classifier:
+    def update(self) -> None:
+        if self.averaged is self.classifier:
             return
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
         self.steps += 1
-        averaged = [parameter.detach() for parameter in self.averaged.parameters()]
-        current = [parameter.detach() for parameter in classifier.parameters()]
-        torch._foreach_lerp_(averaged, current, 1 - decay)
+        torch._foreach_lerp_(self._own, self._new, 1 - decay)
         # Running statistics are averages already; flags and counters cannot be averaged.
-        for own, new in zip(self.averaged.buffers(), classifier.buffers(), strict=True):
-            own.copy_(new)
+        for averaged, module in self._with_buffers:
+            for own, new in zip(averaged.buffers(recurse=False), module.buffers(recurse=False), strict=True):
+                own.copy_(new)
