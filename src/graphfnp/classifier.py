@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from graphfnp.graphs import Batch, PackedGraphs, Schema
 from graphfnp.rationales import Rationales, Structure
 
 LossTerms = dict[str, Tensor]  # named terms; training sums them
+ADAM = partial(torch.optim.Adam, fused=True)  # all parameters in one pass
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Phase:
     parameters: list[nn.Parameter]
     loss: Callable[[Batch, Any], LossTerms]
     learning_rate_scale: float = 1.0
-    optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.Adam
+    optimizer: Callable[..., torch.optim.Optimizer] = ADAM
 
 
 class GraphClassifier(nn.Module, ABC):
