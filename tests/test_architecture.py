@@ -21,7 +21,7 @@ LAYERS = (
     (
         "training", "training_state", "class_balance", "weight_average", "prediction", "calibration", "checkpoint",
         "conformal", "held_out", "label_shift",
-        "evaluation", "decoding", "run", "records", "report", "metrics",
+        "evaluation", "decoding", "explainers", "run", "records", "report", "metrics",
     ),
     ("experiments",),
     ("cli", "__init__"),

@@ -1,0 +1,1 @@
+"""Explainers: what a model looks at in a graph, and what it looks for in general."""

@@ -1,0 +1,56 @@
+"""Model-level from sample-level: explanation subgraphs of many graphs, clustered for each class into rationales."""
+
+import torch
+from sklearn.cluster import KMeans
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from graphfnp.classifier import GraphClassifier
+from graphfnp.datasets.structures import structures_from_graphs
+from graphfnp.explainers.explanations import SHARE, Explanations, explanation_subgraphs
+from graphfnp.graphs import PackedGraphs
+from graphfnp.prediction import collect
+from graphfnp.randomness import derive_seed
+from graphfnp.rationales import Rationales
+
+PER_CLASS = 5  # the paper's R_k
+
+
+def centroid_rationales(
+    classifier: GraphClassifier,
+    graphs: PackedGraphs,
+    explanations: Explanations,
+    per_class: int = PER_CLASS,
+    share: float = SHARE,
+    seed: int = 0,
+) -> Rationales:
+    """K-means of the embedded explanation subgraphs of each class: its centroids are the rationales.
+
+    The structure of a rationale is the real subgraph nearest to it, ``similarity`` their cosine and
+    ``class_probability`` what the model gives that subgraph. A class with fewer subgraphs has fewer rationales.
+    """
+    parts = explanation_subgraphs(graphs, explanations, share)
+    seen = collect(classifier, parts)
+    probability = seen.logits.softmax(-1).mean(0)
+    centres, labels, nearest = [], [], []
+    for label in parts.y.unique().tolist():
+        members = torch.where(parts.y == label)[0]
+        centre = k_means(seen.embedding[members], per_class, seed)
+        centres.append(centre)
+        labels += [label] * len(centre)
+        nearest.append(members[torch.cdist(centre, seen.embedding[members]).argmin(1)])
+    embedding, chosen, label_of = torch.cat(centres), torch.cat(nearest), torch.tensor(labels)
+    return Rationales(
+        embedding=embedding,
+        label=label_of,
+        structures=tuple(structures_from_graphs(parts.select(chosen))),
+        class_probability=probability[chosen, label_of],
+        similarity=cosine_similarity(embedding, seen.embedding[chosen]),
+    )
+
+
+def k_means(points: Tensor, clusters: int, seed: int) -> Tensor:
+    """[clusters, dims]: the centres; fewer where there are fewer different points."""
+    clusters = min(clusters, len(torch.unique(points, dim=0)))
+    found = KMeans(clusters, n_init=10, random_state=derive_seed(seed, "k-means") % 2**32).fit(points.double().numpy())
+    return torch.from_numpy(found.cluster_centers_).to(points.dtype)

@@ -1,0 +1,161 @@
+"""The verb ``explain``: masks over the edges and nodes of many graphs, by a named explainer, of any PyG classifier."""
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch as PyGBatch
+from torch_geometric.data import Data
+from torch_geometric.explain import Explainer, ModelConfig
+from torch_geometric.explain.algorithm import ExplainerAlgorithm
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symmetric
+from graphfnp.explainers.explanations import Explanations
+from graphfnp.explainers.gnn_explainer import GNNExplainer
+from graphfnp.explainers.gsat import GSATExplainer
+from graphfnp.explainers.pg_explainer import PGExplainer, pg_settings
+from graphfnp.explainers.untouched import untouched
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.randomness import stream
+
+Graphs = PackedGraphs | Sequence[Data]
+NODE_BUDGET = 4096  # nodes explained together
+LEARNING_BATCH = 32  # graphs an explainer learns on together
+
+
+@dataclass(frozen=True)
+class Named:
+    """How an explainer of this name is made, and what it scores."""
+
+    make: Callable[[Schema | None, int], ExplainerAlgorithm]  # from the graphs' schema and a seed
+    scored: Literal["edges", "nodes"] = "edges"
+
+
+EXPLAINERS: dict[str, Named] = {
+    "gnn-explainer": Named(lambda schema, seed: GNNExplainer(seed=seed)),
+    "pg-explainer": Named(lambda schema, seed: PGExplainer(pg_settings(schema), seed)),
+    "gsat": Named(lambda schema, seed: GSATExplainer()),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the graphs side by side, as arguments of a model."""
+
+    x: Tensor
+    edge_index: Tensor
+    others: dict[str, Tensor]  # batch, edge_attr: as far as the model takes them
+    num_graphs: int
+
+
+def explain(
+    model: nn.Module,
+    graphs: Graphs,
+    explainer: str | ExplainerAlgorithm = "gnn-explainer",
+    training: Graphs | None = None,
+    target: Tensor | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+    returns: Literal["log_probs", "probs", "raw"] = "log_probs",
+    scored: Literal["edges", "nodes"] | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Explanations:
+    """Explain many graphs, ``batch_size`` of them at a time; the same seed gives the same explanations.
+
+    ``target`` is the class to explain, by default the one the model predicts; ``training`` are the graphs an explainer
+    learns on that must learn (by default those explained); ``returns`` is what a model of the user's own gives back;
+    ``watch`` gets the number of graphs done.
+    """
+    schema = graphs.schema if isinstance(graphs, PackedGraphs) else None
+    named = None
+    if isinstance(explainer, str):
+        named = _named(explainer)
+        explainer = named.make(schema, seed)
+    scored = scored or (named.scored if named else "edges")
+    facade = Explainer(
+        model, explainer, "phenomenon", ModelConfig("multiclass_classification", "graph", returns),
+        node_mask_type="object" if scored == "nodes" else None, edge_mask_type="object" if scored == "edges" else None,
+    )  # fmt: skip
+    started = time.perf_counter()
+    if isinstance(explainer, PGExplainer) and explainer.steps == 0:
+        explainer.fit(model, _learning_batches(facade, graphs if training is None else training, seed))
+    fitted = time.perf_counter()
+    edge_masks, node_masks, targets, done = [], [], [], 0
+    for part in parts(model, graphs, batch_size):
+        wanted = None if target is None else target[done : done + part.num_graphs]
+        wanted = _predicted(facade, part) if wanted is None else wanted
+        with untouched(model):
+            found = facade(part.x, part.edge_index, target=wanted, **part.others)
+        edge_mask, node_mask = _both_masks(found, part)
+        edge_masks.append(edge_mask)
+        node_masks.append(node_mask)
+        targets.append(wanted.cpu())
+        done += part.num_graphs
+        if watch is not None:
+            watch(part.num_graphs)
+    return Explanations(
+        torch.cat(edge_masks), torch.cat(node_masks), torch.cat(targets), scored,
+        (time.perf_counter() - fitted) / max(done, 1), fitted - started,
+    )  # fmt: skip
+
+
+def parts(
+    model: nn.Module, graphs: Graphs, batch_size: int, generator: torch.Generator | None = None
+) -> Iterator[Part]:
+    """The graphs as arguments of the model, some at a time; shuffled if a generator is given."""
+    taken = inspect.signature(model.forward).parameters
+    takes_all = any(parameter.kind == parameter.VAR_KEYWORD for parameter in taken.values())
+    device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
+    if isinstance(graphs, PackedGraphs):
+        batches: Iterable[Any] = graphs.batches(batch_size, generator, NODE_BUDGET)
+    else:
+        order = torch.arange(len(graphs)) if generator is None else torch.randperm(len(graphs), generator=generator)
+        batches = (PyGBatch.from_data_list([graphs[i] for i in some.tolist()]) for some in order.split(batch_size))
+    for batch in batches:
+        batch = batch.to(device)
+        offered = {"batch": batch.batch, "edge_attr": batch.edge_attr}
+        others = {k: v for k, v in offered.items() if v is not None and (takes_all or k in taken)}
+        if batch.num_graphs > 1 and "batch" not in others:
+            raise InvalidConfig(
+                f"a {type(model).__name__} whose forward takes no batch",
+                "forward(x, edge_index, batch, ...)",
+                "add that argument, or explain with batch_size=1",
+            )
+        yield Part(batch.x, batch.edge_index, others, batch.num_graphs)
+
+
+def make_explainer(name: str, schema: Schema | None = None, seed: int = 0) -> ExplainerAlgorithm:
+    """A new explainer of this name, with the published settings for graphs of the schema."""
+    return _named(name).make(schema, seed)
+
+
+def _named(name: str) -> Named:
+    if name not in EXPLAINERS:
+        raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join(EXPLAINERS)}", "choose one of these")
+    return EXPLAINERS[name]
+
+
+def _learning_batches(facade: Explainer, graphs: Graphs, seed: int) -> list[tuple[Tensor, Tensor, Tensor, dict]]:
+    return [
+        (part.x, part.edge_index, _predicted(facade, part), part.others)
+        for part in parts(facade.model, graphs, LEARNING_BATCH, stream(seed, "explainer batches"))
+    ]
+
+
+def _predicted(facade: Explainer, part: Part) -> Tensor:
+    with untouched(facade.model):
+        return facade.get_target(facade.get_prediction(part.x, part.edge_index, **part.others))
+
+
+def _both_masks(found: Any, part: Part) -> tuple[Tensor, Tensor]:
+    """[edges], [nodes]: the mask the explainer gave, and the other that goes with it."""
+    if found.get("edge_mask") is not None:
+        edge_mask = symmetric(found.edge_mask.detach(), part.edge_index, len(part.x))
+        return edge_mask.cpu(), nodes_of_edges(edge_mask, part.edge_index, len(part.x)).cpu()
+    node_mask = found.node_mask.detach().amax(1)
+    return edges_of_nodes(node_mask, part.edge_index).cpu(), node_mask.cpu()

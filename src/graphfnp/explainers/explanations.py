@@ -1,0 +1,91 @@
+"""Explanations of many graphs, and the parts of graphs they point at."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from graphfnp.degrees import degree_feature
+from graphfnp.errors import InvalidGraphs
+from graphfnp.explainers.edge_masks import top_edges, top_share
+from graphfnp.graphs import PackedGraphs
+
+SHARE = 0.5  # of a graph that an explanation keeps: sparsity 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Explanations:
+    """How much each edge and each node of many graphs speaks for the graph's target class, in [0, 1].
+
+    ``scored`` says what the explainer judged; the other mask follows from it, so that above any threshold edges and
+    nodes are one subgraph.
+    """
+
+    edge_mask: Tensor  # [edges], the same in both directions
+    node_mask: Tensor  # [nodes]
+    target: Tensor  # [graphs]: the class that was explained
+    scored: Literal["edges", "nodes"]
+    seconds: float = 0.0  # a graph
+    fitting_seconds: float = 0.0  # once, for explainers that learn on training graphs
+
+    def __post_init__(self) -> None:
+        for name in ("edge_mask", "node_mask"):
+            mask = getattr(self, name)
+            if not bool(((mask >= 0) & (mask <= 1)).all()):
+                raise InvalidGraphs(f"a {name} with values outside [0, 1]", "a valid mask", "mend the explainer")
+
+
+def node_owner(graphs: PackedGraphs) -> Tensor:
+    """[nodes]: whose node it is."""
+    return torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
+
+
+def global_edge_index(graphs: PackedGraphs) -> Tensor:
+    """[2, edges] with node numbers over all graphs."""
+    return graphs.edge_index.long() + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.edge_ptr.diff())
+
+
+def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> Tensor:
+    """[edges], bool: the edges of the explanation.
+
+    Where edges were scored, the best ``share`` of each graph's edges; where nodes were, the edges among the best
+    ``share`` of its nodes.
+    """
+    edges, owner = global_edge_index(graphs), node_owner(graphs)
+    if explanations.scored == "edges":
+        return top_edges(explanations.edge_mask, edges, owner, share)
+    return top_share(explanations.node_mask, owner, share)[edges].all(0)
+
+
+def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> PackedGraphs:
+    """The part of each graph that its explanation keeps, labelled with the class explained.
+
+    Degrees are counted anew where they are the features; other features stay what the model saw. A graph without edges
+    stays whole.
+    """
+    edges, owner = global_edge_index(graphs), node_owner(graphs)
+    edge_kept = kept_edges(graphs, explanations, share)
+    if explanations.scored == "edges":
+        node_kept = (graphs.edge_ptr.diff() == 0)[owner]
+        node_kept[edges[:, edge_kept].flatten()] = True
+    else:
+        node_kept = top_share(explanations.node_mask, owner, share)
+    number = node_kept.cumsum(0) - 1
+    sizes = torch.bincount(owner[node_kept], minlength=len(graphs))
+    edge_sizes = torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs))
+    node_ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    numbered = number[edges[:, edge_kept]]
+    x = degree_feature(numbered, int(sizes.sum())) if graphs.schema.features == "degree" else graphs.x[node_kept]
+    return replace(
+        graphs,
+        x=x,
+        edge_index=numbered - torch.repeat_interleave(node_ptr[:-1], edge_sizes),
+        node_ptr=node_ptr,
+        edge_ptr=torch.cat([edge_sizes.new_zeros(1), edge_sizes.cumsum(0)]),
+        y=explanations.target,
+        edge_attr=None if graphs.edge_attr is None else graphs.edge_attr[edge_kept],
+        node_type=None if graphs.node_type is None else graphs.node_type[node_kept],
+        edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
+        text=None,
+    )
