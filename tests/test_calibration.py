@@ -205,3 +205,36 @@ def test_calibration_survives_json():
     assert Calibration.from_json({}) == Calibration()
     with pytest.raises(InvalidConfig, match="temprature"):
         Calibration.from_json({"temprature": 2.0})
+
+
+def test_a_fallback_gives_its_share_of_the_draws_to_equal_probabilities():
+    logits = torch.tensor([4.0, 0.0]).expand(10, 3, 2)
+    found = Calibration(fallback=0.5).apply(logits, torch.tensor([0.0, 0.5, 1.0]))
+    sure = float(torch.tensor([4.0, 0.0]).softmax(-1)[0])
+    share = torch.tensor([0.0, 0.25, 0.5])
+    torch.testing.assert_close(found.mean(0)[:, 0], (1 - share) * sure + share / 2)
+    assert (found[:, 2, 0] == 0.5).sum() == 5  # half of the draws of the farthest graph know nothing
+    torch.testing.assert_close(
+        Calibration(fallback=0.5).closed_form(logits[0], torch.tensor([0.0, 0.5, 1.0])), found.mean(0)
+    )
+
+
+def test_a_fallback_does_not_depend_on_the_batch():
+    generator = torch.Generator().manual_seed(0)
+    logits, distance = torch.randn(16, 8, 3, generator=generator), torch.rand(8, generator=generator)
+    whole = Calibration(fallback=0.7).apply(logits, distance, seed=3)
+    parts = [
+        Calibration(fallback=0.7).apply(logits[:, rows], distance[rows], seed=3) for rows in (slice(5), slice(5, 8))
+    ]
+    torch.testing.assert_close(whole, torch.cat(parts, dim=1))
+
+
+def test_labels_that_far_graphs_get_wrong_at_random_choose_the_fallback_and_its_size():
+    generator = torch.Generator().manual_seed(0)
+    distance = (torch.arange(4000) % 2).double()  # every second graph is far from all known
+    logits = 6 * torch.randn(4000, generator=generator).sign()
+    guessed = torch.rand(4000, generator=generator) < 0.6 * distance  # of the far ones 60 % follow no rule
+    y = torch.where(guessed, torch.randint(2, (4000,), generator=generator), (logits > 0).long())
+    fitted = fit_calibration(torch.stack([-logits / 2, logits / 2], dim=-1)[None], y, distance.float())
+    assert fitted.fallback == pytest.approx(0.6, abs=0.04)
+    assert fitted.temperature == 1

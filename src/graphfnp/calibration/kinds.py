@@ -12,12 +12,13 @@ from graphfnp.calibration.scalars import fit_calibration, fit_to_tell
 from graphfnp.calibration.transformation import Calibration
 from graphfnp.calibration.vector_scaling import fit_vector
 
-Kind = Literal["auto", "temperature", "gate", "vector", "isotonic", "none"]
+Kind = Literal["auto", "temperature", "gate", "fallback", "vector", "isotonic", "none"]
 
 # The scalars each kind may use. Every epoch is judged by these alone: curves fitted on the very labels that judge
 # would make any epoch look good.
 SCALARS: dict[str, tuple[str, ...]] = {
-    "auto": ("temperature", "gate"), "temperature": ("temperature",), "gate": ("gate",),
+    "auto": ("temperature", "gate", "fallback"), "temperature": ("temperature",), "gate": ("gate",),
+    "fallback": ("fallback",),
     "vector": ("temperature",), "isotonic": ("temperature",), "none": (),
 }  # fmt: skip
 

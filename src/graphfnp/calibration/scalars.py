@@ -1,4 +1,4 @@
-"""The post-hoc scalars: a temperature or a gate, fitted quickly enough to judge every epoch by."""
+"""The post-hoc scalars: a temperature, a gate or a fallback, fitted quickly enough to judge every epoch by."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,11 +7,11 @@ import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from graphfnp.calibration.transformation import Calibration, logit_noise
+from graphfnp.calibration.transformation import Calibration, fallback_weight, logit_noise
 from graphfnp.errors import InvalidConfig, listed
 
 # Bounds of each scalar. Without one the temperature of a validation set unlike the training set (BACE) diverges.
-RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0)}
+RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0), "fallback": (0.005, 1.0)}
 FEWEST_GRAPHS = 10
 
 
@@ -20,7 +20,7 @@ def fit_calibration(
     y: Tensor,
     distance: Tensor | None = None,
     class_weight: Tensor | None = None,
-    candidates: Sequence[str] = ("temperature", "gate"),
+    candidates: Sequence[str] = ("temperature", "gate", "fallback"),
 ) -> Calibration:
     """The candidate scalar (or none) of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
@@ -46,8 +46,12 @@ def fit_calibration(
     least = torch.finfo(torch.float32).tiny
 
     def loss(calibration: Calibration) -> float:
-        chosen = (1 + calibration.calibrated_logits(margins, distance, noise).exp().sum(-1)).reciprocal().mean(0)
-        chosen = chosen.double().clamp(min=least)
+        draws = (1 + calibration.calibrated_logits(margins, distance, noise).exp().sum(-1)).reciprocal()
+        if calibration.fallback > 0 and distance is not None:
+            draws = draws.lerp(
+                torch.tensor(1 / num_classes), fallback_weight(calibration.fallback * distance, num_draws)
+            )
+        chosen = draws.mean(0).double().clamp(min=least)
         rest = (1 - chosen).clamp(min=least)
         return float(-(weight @ (target * chosen.log() + (1 - target) * rest.log())) / weight.sum())
 
@@ -57,6 +61,9 @@ def fit_calibration(
         fitted.append(Calibration(temperature=value))
     if "gate" in candidates and distance is not None:
         fitted.append(Calibration(gate=_minimum(lambda value: loss(Calibration(gate=value)), *RANGES["gate"])))
+    if "fallback" in candidates and distance is not None:
+        value = _minimum(lambda value: loss(Calibration(fallback=value)), *RANGES["fallback"])
+        fitted.append(Calibration(fallback=value))
     return min(fitted, key=loss)
 
 

@@ -20,15 +20,18 @@ LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could n
 
 @dataclass(frozen=True)
 class Calibration:
-    """p = softmax(scale f / temperature + offset + sqrt(gate * distance) eps), eps ~ N(0, I): noise far from all known.
+    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate * distance) eps) + w / K, w = fallback * distance.
 
-    Where distance is 0 the gate does nothing; far away it pulls the mean over draws towards equal probabilities.
+    Both are the N(0, I) a graph falls back on where no rationale is near: ``gate`` as noise of the logits,
+    ``fallback`` as the share of draws in which no rationale is linked, so that all classes are equally probable. Where
+    distance is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far graph can be.
     What comes next acts on the mean over draws, and the draws follow it: the curves of isotonic scaling, and
     ``log_prior`` (log of new over old class frequency), which moves predictions to another label mix by Bayes' rule.
     """
 
     temperature: float = 1.0
     gate: float = 0.0
+    fallback: float = 0.0  # in [0, 1]
     log_prior: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()  # one for each class, as the offset: vector scaling
     offset: tuple[float, ...] = ()
@@ -44,16 +47,21 @@ class Calibration:
         noisy = self.gate > 0 and len(logits) > 1
         noise = logit_noise(len(logits), logits.shape[-1], seed).to(logits)[:, None] if noisy else None
         draws = self.calibrated_logits(logits, distance, noise).softmax(-1)
+        if self.fallback > 0:
+            draws = fallen_back(draws, self.fallback * self._known(distance), seed)
         return rake(draws, self._corrected(draws.mean(0))) if self.isotonic or self.log_prior else draws
 
     def closed_form(self, logits: Tensor, distance: Tensor | None = None) -> Tensor:
-        """E_eps[p] ~ softmax((scale f / temperature + offset) / sqrt(1 + pi/4 gate distance)); [N, K] -> [N, K].
+        """E_eps[p] ~ (1 - w) softmax((scale f / temperature + offset) / sqrt(1 + pi/4 gate distance)) + w / K.
 
         The probit approximation E sigmoid(a + sqrt(v) eps) ~ sigmoid(a / sqrt(1 + pi/8 v)) with v = 2 gate distance,
         the variance of the difference of two logits; with more classes, the same for every pair of them (mean field).
         Within .02 of the integral for two classes, .07 for five.
         """
-        return self._corrected(self.calibrated_logits(logits, distance).softmax(-1))
+        probabilities = self.calibrated_logits(logits, distance).softmax(-1)
+        if self.fallback > 0:
+            probabilities = fallen_back(probabilities[None], self.fallback * self._known(distance))[0]
+        return self._corrected(probabilities)
 
     def calibrated_logits(self, logits: Tensor, distance: Tensor | None = None, noise: Tensor | None = None) -> Tensor:
         """Logits [..., N, K] under the noise [S, 1 or N, K]; if none is given, shrunk as by the mean over all noise."""
@@ -62,14 +70,17 @@ class Calibration:
             scaled = scaled * logits.new_tensor(self.scale) + logits.new_tensor(self.offset)
         if self.gate == 0:
             return scaled
+        variance = self.gate * self._known(distance).to(logits).unsqueeze(-1)
+        return scaled * (1 + PROBIT * variance).rsqrt() if noise is None else scaled + variance.sqrt() * noise
+
+    def _known(self, distance: Tensor | None) -> Tensor:
         if distance is None:
             raise InvalidConfig(
-                f"gate {self.gate:g} without distances",
+                f"gate {self.gate:g} and fallback {self.fallback:g} without distances",
                 "the distance of each graph from all the model knows",
                 "pass the classifier's distance, or fit the temperature instead",
             )
-        variance = self.gate * distance.to(logits).unsqueeze(-1)
-        return scaled * (1 + PROBIT * variance).rsqrt() if noise is None else scaled + variance.sqrt() * noise
+        return distance
 
     def _corrected(self, probabilities: Tensor) -> Tensor:
         if self.isotonic:
@@ -98,7 +109,7 @@ class Calibration:
         return replace(self, log_prior=tuple((wanted / old).log().tolist()))
 
     def to_json(self) -> dict:
-        """Plain numbers; what is at its default is left out, but for the two scalars."""
+        """Plain numbers; what is at its default is left out, but for the scalars."""
         record = asdict(self)
         return {name: value for name, value in record.items() if value != () or name == "log_prior"}
 
@@ -110,6 +121,22 @@ class Calibration:
         values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in record.items()}
         values["isotonic"] = tuple(Curve.from_json(curve) for curve in record.get("isotonic", ()))
         return cls(**values)
+
+
+def fallen_back(draws: Tensor, share: Tensor, seed: int = 0) -> Tensor:
+    """Draws [S, N, K] of which a share [N] says that all classes are equally probable."""
+    weight = fallback_weight(share.to(draws), len(draws), seed).unsqueeze(-1)
+    return (1 - weight) * draws + weight / draws.shape[-1]
+
+
+def fallback_weight(share: Tensor, num_draws: int, seed: int = 0) -> Tensor:
+    """[S, N]: does a draw fall back?
+
+    In an order that is the same for all graphs, the last one of a graph in part: so that the share [N] is met exactly,
+    and a graph's row does not depend on its batch.
+    """
+    rank = torch.randperm(num_draws, generator=stream(seed, "fallback order")).to(share)
+    return (share * num_draws - rank[:, None]).clamp(0, 1)
 
 
 def logit_noise(num_draws: int, num_classes: int, seed: int) -> Tensor:

@@ -14,7 +14,7 @@ def calibrate_run(
         str, typer.Argument(metavar="DATA", help="Labelled graphs the model has not seen: a file, or a dataset's name.")
     ],
     kind: Annotated[
-        str, typer.Option(help="auto (temperature or gate), temperature, gate, vector, isotonic or none.")
+        str, typer.Option(help="auto (the best scalar), temperature, gate, fallback, vector, isotonic or none.")
     ] = "auto",
     conformal_share: Annotated[
         float, typer.Option(help="Share of the graphs held back for conformal sets alone; 0: they reuse all.")
@@ -23,8 +23,8 @@ def calibrate_run(
         Path | None,
         typer.Option("--out", "-o", help="Copy the run there and leave RUN as it is [default: change RUN]."),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels [default: found by name].")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: as in training].")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels [default: as in training].")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, the share held back and the draws.")] = 0,
     data: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
