@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from graphfnp.calibration import Calibration
     from graphfnp.checkpoint import load_model, save_model
     from graphfnp.classifier import GraphClassifier
+    from graphfnp.conformal import Conformal
     from graphfnp.datasets.dataset import Dataset, Split
     from graphfnp.datasets.load import load
     from graphfnp.decoding import DecodingConfig, find_rationales
     from graphfnp.errors import GraphFNPError
     from graphfnp.evaluation import evaluate
     from graphfnp.graphs import PackedGraphs, Schema
+    from graphfnp.held_out import calibrate
     from graphfnp.methods import make_classifier
     from graphfnp.prediction import TrainedModel, predict
     from graphfnp.predictions import Predictions
@@ -33,6 +35,7 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
     "load", "from_data_list", "from_networkx", "to_data_list",
     # models
     "make_classifier", "GraphClassifier", "train", "TrainingConfig", "Training", "TrainedModel", "Calibration",
+    "Conformal", "calibrate",
     "save_model", "load_model",
     # what they say
     "predict", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
@@ -43,12 +46,14 @@ _HOMES = {
     "calibration": ("Calibration",),
     "checkpoint": ("load_model", "save_model"),
     "classifier": ("GraphClassifier",),
+    "conformal": ("Conformal",),
     "datasets.dataset": ("Dataset", "Split"),
     "datasets.load": ("load",),
     "decoding": ("DecodingConfig", "find_rationales"),
     "errors": ("GraphFNPError",),
     "evaluation": ("evaluate",),
     "graphs": ("PackedGraphs", "Schema"),
+    "held_out": ("calibrate",),
     "methods": ("make_classifier",),
     "prediction": ("TrainedModel", "predict"),
     "predictions": ("Predictions",),

@@ -20,7 +20,7 @@ TINY = [
     "--epochs", "2", "--limit", "40", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16",
     "--set", "rationales_per_class=2", "--set", "training.finishing_epochs=1",
 ]  # fmt: skip
-COMMANDS = ("demo", "train", "evaluate", "predict", "rationales", "report", "data")
+COMMANDS = ("demo", "train", "evaluate", "predict", "calibrate", "rationales", "report", "data")
 SCORES = {
     "accuracy", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "rationale_f1", "rationale_f1_macro",
     "num_graphs",
@@ -180,6 +180,51 @@ def test_a_row_comes_out_for_every_row_that_goes_in(graphfnp, molecules: Path, t
     assert ((good["low"] <= good["probability"] + 1e-6) & (good["probability"] <= good["high"] + 1e-6)).all()
     assert found[found["status"] == "failed"]["probability"].isna().all()
     assert "3 of 6 rows could not be read" in result.err
+
+
+def test_predictions_move_to_another_label_mix_and_their_sets_do_not(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    source = molecules / "small.csv"
+    told = {}
+    for prior in (None, "0.1", "0.8,0.2", "estimate"):
+        result = graphfnp("predict", molecules / "run", source, "--json", *(["--prior", prior] if prior else []))
+        assert result.code == 0, result.err
+        told[prior] = json.loads(result.out)
+    mean = {prior: sum(row["p(amine)"] for row in rows) / len(rows) for prior, rows in told.items()}
+    assert mean["0.1"] < mean["0.8,0.2"] < mean[None]
+    sets = [[row["conformal_set"] for row in rows] for rows in told.values()]
+    assert sets.count(sets[0]) == len(sets)
+    assert set(sets[0][0]) <= {"alcohol", "amine"}
+    for wrong in ("1.2", "few", "0.2,0.3,0.5", "0.3,0.3"):
+        refused = graphfnp("predict", molecules / "run", source, "--prior", wrong)
+        assert refused.code == 2
+        assert "--prior estimate" in refused.err
+    assert "20 graphs or more" in graphfnp("predict", molecules / "run", "CCO", "--prior", "estimate").err
+
+
+def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    table = pd.DataFrame({"smiles": ["C" * n + end for n in range(2, 14) for end in "ON"], "kind": [0, 1] * 12})
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    before = (molecules / "run" / "model.json").read_text()
+    arguments = ["calibrate", molecules / "run", tmp_path / "mine.csv", "--out", tmp_path / "new"]
+    result = graphfnp(*arguments, "--kind", "vector", "--json")
+    assert result.code == 0, result.err
+    facts = json.loads(result.out)
+    assert facts["before"]["num_graphs"] == facts["after"]["num_graphs"] == 24
+    assert facts["conformal"]["held_out_graphs"] == [6, 6]
+    assert (molecules / "run" / "model.json").read_text() == before
+    model = Run(tmp_path / "new").model
+    assert len(model.calibration.scale) == 2
+    assert model.conformal.held_back
+    predicted = graphfnp("predict", tmp_path / "new", "CCO", "--json")
+    assert json.loads(predicted.out)[0]["conformal_set"] == ["alcohol", "amine"]  # six are too few for 90 %
+    assert "exists" in graphfnp(*arguments).err
+    shown = graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", "--kind", "temperature")
+    assert shown.code == 0, shown.err
+    assert "ECE" in shown.out
+    assert Run(tmp_path / "new").model.calibration.scale == ()
+    for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
+        assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2
+    assert "trained on" in graphfnp("calibrate", molecules / "run", molecules / "small.csv").err
 
 
 def test_predictions_as_json_and_parquet_are_the_same_rows(graphfnp, molecules: Path, tmp_path: Path) -> None:

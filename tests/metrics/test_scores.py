@@ -90,7 +90,7 @@ def test_all_scores_are_json_and_see_labelled_graphs_only():
     assert json.loads(json.dumps(scores, allow_nan=False)) == scores
     assert set(scores) == {
         "accuracy", "auroc", "auprc", "ece", "ece_interval", "ece_floor", "ece_adaptive", "ece_positive_class", "nll",
-        "brier", "num_graphs",
+        "brier", "brier_reliability", "brier_resolution", "brier_uncertainty", "aurc", "num_graphs",
     }  # fmt: skip
     padded = Predictions(torch.cat([probabilities, probabilities[:7]])[None], torch.cat([y, torch.full((7,), -1)]))
     assert all_scores(padded) == scores
@@ -105,3 +105,13 @@ def test_all_scores_of_no_label_or_of_one_class_are_defined():
     one_class = all_scores(Predictions(probabilities[None], torch.ones_like(y)))
     assert one_class["auroc"] is one_class["auprc"] is one_class["ece_positive_class"] is None
     json.dumps(one_class, allow_nan=False)
+
+
+def test_parts_of_the_brier_score_and_the_area_under_risk_and_coverage_are_among_all_scores():
+    probabilities, y = some(3)
+    scores = all_scores(Predictions(probabilities[None], y))
+    parts = scores["brier_reliability"] - scores["brier_resolution"] + scores["brier_uncertainty"]
+    assert parts == pytest.approx(scores["brier"])
+    order = probabilities.amax(-1).argsort(descending=True)
+    wrong = (probabilities.argmax(-1) != y)[order].double()
+    assert scores["aurc"] == pytest.approx(float((wrong.cumsum(0) / torch.arange(1, len(y) + 1)).mean()))

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from graphfnp.checkpoint import MODEL_RECORD, MODEL_TENSORS, read_json, write_json
+from graphfnp.checkpoint import MODEL_RECORD, read_json, write_json
 from graphfnp.cli.console import conformal_row, number, percent
 from graphfnp.cli.console import out as console
 from graphfnp.conformal import LEVEL, Conformal
@@ -23,7 +23,7 @@ from graphfnp.prediction import TrainedModel
 from graphfnp.predictions import Predictions
 from graphfnp.run import CONFIG, EPOCHS, SPLIT, Run
 
-COPIED = (CONFIG, SPLIT, EPOCHS, MODEL_TENSORS)  # not the measures and the report, which are of the old calibration
+COPIED = (CONFIG, SPLIT, EPOCHS, "*.safetensors")  # not the measures and the report, which are of the old calibration
 SHOWN = ("ece", "ece_floor", "nll", "brier", "accuracy", "num_graphs")
 
 
@@ -48,6 +48,8 @@ def calibrate_run(
         )
     if target is not None and target.exists():
         raise InvalidConfig(f"--out {target}, which exists", "a new folder", "choose another folder")
+    own = run.plan.data_options  # columns are called as in training, unless said otherwise
+    smiles, label = smiles or own.get("smiles"), label or own.get("label")
     model, graphs = run.model, load(source, data=data, seed=seed, smiles=smiles, label=label).graphs
     before, after, sets = cross_fitted(model, graphs, chosen, seed=seed)
     fitted = calibrate(model, graphs, chosen, conformal_share, seed)
@@ -75,8 +77,8 @@ def _write(model: TrainedModel, conformal: Conformal, folder: Path, target: Path
     record = read_json(folder / MODEL_RECORD)
     if target != folder:
         target.mkdir(parents=True)
-        for name in COPIED:
-            shutil.copy2(folder / name, target / name)
+        for path in (path for pattern in COPIED for path in folder.glob(pattern)):
+            shutil.copy2(path, target)
     record["calibration"], record["conformal"] = model.calibration.to_json(), conformal.to_json()
     record["facts"]["calibrated_on"] = Path(source).name
     write_json(target / MODEL_RECORD, record)

@@ -1,0 +1,100 @@
+"""Label mixes: estimated without labels, and predictions moved from one to another by Bayes' rule."""
+
+import pytest
+import torch
+
+from graphfnp.calibration import Calibration
+from graphfnp.calibration.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
+from graphfnp.calibration.raking import rake, reweighed
+from graphfnp.errors import InvalidConfig
+
+
+def drawn(mix: list[float], count: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """x ~ N(e_y, I): its log-likelihoods [N, K] up to a constant, and labels of the mix."""
+    generator = torch.Generator().manual_seed(seed)
+    y = torch.multinomial(torch.tensor(mix), count, replacement=True, generator=generator)
+    x = 2 * torch.nn.functional.one_hot(y, len(mix)) + torch.randn(count, len(mix), generator=generator)
+    return (2 * x).double(), y
+
+
+def posterior(likelihood: torch.Tensor, mix: list[float]) -> torch.Tensor:
+    return (likelihood + torch.tensor(mix).double().log()).softmax(-1)
+
+
+MIXES = [([0.5, 0.5], [0.9, 0.1]), ([0.16, 0.84], [0.47, 0.53]), ([0.2, 0.3, 0.5], [0.6, 0.3, 0.1])]
+
+
+@pytest.mark.parametrize(("old", "new"), MIXES)
+def test_label_mix_is_found_without_labels(old, new):
+    held_out, y = drawn(old, 8000)
+    unlabelled, _ = drawn(new, 8000, seed=1)
+    assert mix_by_em(posterior(unlabelled, old), old) == pytest.approx(new, abs=0.02)
+    by_confusion = mix_by_confusion(posterior(held_out, old), y, posterior(unlabelled, old))
+    assert by_confusion == pytest.approx(new, abs=0.03)
+    assert sum(by_confusion) == pytest.approx(1)
+
+
+def test_em_of_few_graphs_loses_no_class():
+    mix = mix_by_em(torch.tensor([[1.0, 0.0]]).repeat(8, 1), (0.5, 0.5))
+    assert mix == pytest.approx((0.9, 0.1), abs=1e-6)
+
+
+def test_confusion_by_hand():
+    """Class 0 is recognised in 3 of 4, class 1 in all; 6 of 10 guesses are 0: q0 = .6 / .75."""
+    guess = torch.tensor([0, 0, 0, 1, 1, 1])
+    held_out = torch.nn.functional.one_hot(guess, 2).double()
+    probabilities = torch.nn.functional.one_hot(torch.tensor([0] * 6 + [1] * 4), 2).double()
+    found = mix_by_confusion(held_out, torch.tensor([0, 0, 0, 0, 1, 1]), probabilities)
+    assert found == pytest.approx((0.8, 0.2))
+    assert mix_by_confusion(held_out, torch.zeros(6, dtype=torch.long), probabilities) is None
+
+
+def test_shares_and_their_distance_by_hand():
+    assert label_shares(torch.tensor([0, 1, 1, 1, -1]), 3) == (0.25, 0.75, 0.0)
+    assert mix_distance((0.25, 0.75), (0.5, 0.5)) == 0.25
+
+
+@pytest.mark.parametrize(("old", "new"), MIXES)
+def test_moved_predictions_are_the_posteriors_of_the_new_mix(old, new):
+    likelihood, _ = drawn(new, 200)
+    logits = (likelihood + torch.tensor(old).double().log())[None]
+    calibration = Calibration(prior=tuple(old)).with_prior(new)
+    assert torch.allclose(calibration.apply(logits)[0], posterior(likelihood, new), atol=1e-6)
+    back = calibration.before_log_prior(calibration.apply(logits)[0])
+    assert torch.allclose(back, posterior(likelihood, old), atol=1e-6)
+
+
+def test_far_graph_becomes_the_new_mix_and_keeps_its_doubt():
+    logits = torch.tensor([3.0, 0.0]).expand(64, 1, 2)
+    calibration = Calibration(gate=300.0, prior=(0.5, 0.5)).with_prior((0.8, 0.2))
+    before = Calibration(gate=300.0).apply(logits, torch.ones(1))
+    after = calibration.apply(logits, torch.ones(1))
+    odds = before.mean(0)[0, 0] / before.mean(0)[0, 1]
+    assert float(after.mean(0)[0, 0] / after.mean(0)[0, 1]) == pytest.approx(4 * float(odds), rel=0.02)
+    assert float(after[:, 0, 0].std()) > 0.3
+
+
+def test_prior_that_is_no_label_mix_or_is_unknown_is_refused():
+    with pytest.raises(InvalidConfig, match="sum to 1"):
+        Calibration(prior=(0.5, 0.5)).with_prior((0.5, 0.9))
+    with pytest.raises(InvalidConfig, match="does not know"):
+        Calibration().with_prior((0.5, 0.5))
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+def test_raked_draws_have_the_mean_asked_for(num_classes):
+    generator = torch.Generator().manual_seed(0)
+    draws = (3 * torch.randn(32, 50, num_classes, generator=generator)).softmax(-1)
+    target = torch.randn(50, num_classes, generator=generator).softmax(-1)
+    moved = rake(draws, target)
+    assert torch.allclose(moved.mean(0), target, atol=1e-4)
+    assert torch.allclose(moved.sum(-1), torch.ones(32, 50), atol=1e-6)
+    assert torch.allclose(rake(draws, draws.mean(0)), draws, atol=1e-6)
+    assert torch.allclose(rake(draws[:1], target)[0], target, atol=1e-6)
+    pick = torch.tensor([7, 3])
+    assert torch.equal(rake(draws[:, pick], target[pick]), moved[:, pick])
+
+
+def test_reweighing_is_bayes_rule():
+    found = reweighed(torch.tensor([[0.2, 0.8]]), torch.tensor([2.0, 0.5]).log())
+    assert found[0].tolist() == pytest.approx([0.5, 0.5])
