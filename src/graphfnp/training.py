@@ -210,12 +210,10 @@ class _Loop:
         """Validation NLL after the post-hoc scalar is fitted: the scale of the logits does not decide when to stop."""
         judged = self.state.average.averaged
         raw = collect(judged, self.validation, self.config.validation_draws, self.seed)
-        weight = judged.class_weight.cpu()
-        calibration = fit_calibration(
-            raw.logits, self.validation.y, raw.distance, weight, SCALARS[self.config.calibration]
-        )
+        y, weight = self.validation.y, judged.class_weight.cpu()
+        calibration = fit_calibration(raw.logits, y, raw.distance, weight, SCALARS[self.config.calibration])
         loss, plain = (
-            float(negative_log_likelihood(fit.apply(raw.logits, raw.distance).mean(0), self.validation.y, weight))
+            float(negative_log_likelihood(fit.apply(raw.logits, raw.distance).mean(0), y, weight))
             for fit in (calibration, Calibration())
         )
         if not torch.isfinite(torch.tensor(loss)):
