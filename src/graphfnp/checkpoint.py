@@ -16,6 +16,7 @@ from torch import Tensor
 from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
 from graphfnp.conformal import Conformal
+from graphfnp.domain import Domain
 from graphfnp.errors import InvalidRun
 from graphfnp.graphs import Schema
 from graphfnp.methods import CLASSIFIERS
@@ -23,7 +24,7 @@ from graphfnp.prediction import TrainedModel
 from graphfnp.settings import from_json, to_json
 
 FORMAT = 1
-MODEL_TENSORS, MODEL_RECORD = "model.safetensors", "model.json"
+MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -71,7 +72,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
 
 
 def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[str, Any] | None = None) -> None:
-    """model.safetensors and model.json: all that prediction needs."""
+    """model.safetensors, domain.safetensors and model.json: all that prediction needs."""
     digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
     record = {
         "format": FORMAT,
@@ -80,6 +81,7 @@ def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[st
         "schema": dataclasses.asdict(model.classifier.schema),
         "calibration": model.calibration.to_json(),
         "conformal": None if model.conformal is None else model.conformal.to_json(),
+        "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
         "sha256": digest,
         "facts": dict(facts or {}),
     }
@@ -102,16 +104,11 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
             f"a record written by this version, of a method among {', '.join(CLASSIFIERS)}",
             "train the model again with this version",
         )
-    tensors, _ = read_tensors(folder / MODEL_TENSORS)
-    if hashlib.sha256((folder / MODEL_TENSORS).read_bytes()).hexdigest() != record.get("sha256"):
-        raise InvalidRun(
-            f"{folder / MODEL_TENSORS}, which is not the file that {MODEL_RECORD} names",
-            "tensors and record of one model",
-            "copy both files again from where they came",
-        )
+    tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
     try:
         classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
         conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
+        domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRun(
             f"{folder / MODEL_RECORD}: {type(error).__name__} {error}",
@@ -121,7 +118,28 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     _check_fit(tensors, classifier.state_dict())
     classifier.load_state_dict(tensors)
     classifier.eval()
-    return TrainedModel(classifier, calibration, conformal)
+    return TrainedModel(classifier, calibration, conformal, domain)
+
+
+def _save_domain(domain: Domain, path: Path) -> str:
+    return write_tensors(path, domain.tensors(), {"text": domain.text})
+
+
+def _load_domain(path: Path, digest: str) -> Domain:
+    tensors, record = _named_tensors(path, digest)
+    return Domain.from_tensors(tensors, record["text"])
+
+
+def _named_tensors(path: Path, digest: str | None) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of the very file that a model's record names."""
+    tensors, record = read_tensors(path)
+    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        raise InvalidRun(
+            f"{path}, which is not the file that {MODEL_RECORD} names",
+            "tensors and record of one model",
+            "copy all files again from where they came",
+        )
+    return tensors, record
 
 
 def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

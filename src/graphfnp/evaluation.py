@@ -9,6 +9,7 @@ from torch import Tensor
 from graphfnp.classifier import GraphClassifier
 from graphfnp.conformal import LEVEL
 from graphfnp.datasets.dataset import Dataset
+from graphfnp.domain import VERDICTS
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs import PackedGraphs
 from graphfnp.label_shift import label_shift
@@ -42,6 +43,8 @@ def evaluate(
     sets = conformal_sets(model, predictions)
     if model.conformal is not None and sets is not None:
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
+    if predictions.domain is not None:
+        metrics["domain"] = _by_verdict(predictions.labelled())
     metrics["calibration"] = model.calibration.to_json()
     return metrics, predictions
 
@@ -51,6 +54,16 @@ def evaluate_part(model: TrainedModel, dataset: Dataset, part: str, seed: int = 
     metrics, predictions = evaluate(model, getattr(dataset, part), seed=seed)
     metrics["label_shift"] = label_shift(model, dataset, part, predictions, seed)
     return metrics
+
+
+def _by_verdict(predictions: Predictions) -> dict[str, dict[str, float | None]]:
+    """How many graphs each verdict of the domain has, and how often the prediction is right among them."""
+    assert predictions.domain is not None
+    verdicts, right = predictions.domain.verdicts, (predictions.label == predictions.y).tolist()
+    found = {name: [ok for ok, said in zip(right, verdicts, strict=True) if said == name] for name in VERDICTS}
+    return {
+        name: {"graphs": len(some), "accuracy": sum(some) / len(some) if some else None} for name, some in found.items()
+    }
 
 
 def _rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:

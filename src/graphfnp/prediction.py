@@ -9,6 +9,7 @@ from torch import Tensor
 from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
 from graphfnp.conformal import LEVEL, Conformal
+from graphfnp.domain import Domain, domain_of, references
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
 from graphfnp.predictions import Predictions
@@ -26,6 +27,7 @@ class TrainedModel:
     classifier: GraphClassifier
     calibration: Calibration = field(default_factory=Calibration)
     conformal: Conformal | None = None
+    domain: Domain | None = None  # what it was trained on
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,15 @@ def predict(
     """Calibrated predictions; the same seed gives the same numbers, whatever the batch size."""
     graphs = matching(graphs, model.classifier.schema)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch)
-    return Predictions(model.calibration.apply(raw.logits, raw.distance, seed), graphs.y, raw.distance)
+    placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
+    return Predictions(model.calibration.apply(raw.logits, raw.distance, seed), graphs.y, raw.distance, placement)
+
+
+def fit_domain(classifier: GraphClassifier, graphs: PackedGraphs, seed: int = 0) -> Domain:
+    """The domain of a classifier that was trained on these graphs."""
+    row = references(len(graphs), seed)
+    kept = graphs.select(row)
+    return domain_of(kept, collect(classifier, kept, 1, seed).embedding, row)
 
 
 def conformal_sets(model: TrainedModel, predictions: Predictions, level: float = LEVEL) -> Tensor | None:

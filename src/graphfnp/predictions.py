@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from graphfnp.domain import Placement
 from graphfnp.errors import InvalidGraphs
 
 
@@ -24,6 +25,7 @@ class Predictions:
     draws: Tensor  # [draws, graphs, classes], probabilities
     y: Tensor  # [graphs], UNLABELLED where unknown
     distance: Tensor | None = None  # [graphs] in [0, 1]: how far from all the classifier knows
+    domain: Placement | None = None  # how like the training data each graph is
 
     def __post_init__(self) -> None:
         if self.draws.ndim != 3 or self.draws.shape[1] != len(self.y):
@@ -75,4 +77,5 @@ class Predictions:
         """Only the graphs whose label is known."""
         known = self.y >= 0
         distance = None if self.distance is None else self.distance[known]
-        return Predictions(self.draws[:, known], self.y[known], distance)
+        domain = None if self.domain is None else self.domain.select(known)
+        return Predictions(self.draws[:, known], self.y[known], distance, domain)

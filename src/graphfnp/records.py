@@ -36,6 +36,8 @@ def _predicted(
     uncertainty = [getattr(predictions, f"{kind}_uncertainty").tolist() for kind in ("total", "data", "model")]
     distance = [None] * len(rows) if predictions.distance is None else predictions.distance.tolist()
     members = None if sets is None else [[schema.class_names[k] for k in row.nonzero()[:, 0].tolist()] for row in sets]
+    place = predictions.domain
+    verdicts, scores = (None, None) if place is None else (place.verdicts, place.score.tolist())
     for g, row in enumerate(rows):
         label = labels[g]
         yield {
@@ -51,11 +53,15 @@ def _predicted(
             **{f"{kind}_uncertainty": uncertainty[k][g] for k, kind in enumerate(("total", "data", "model"))},
             "distance": distance[g],
             "conformal_set": None if members is None else members[g],
+            "domain_score": None if scores is None else scores[g],
+            "domain_verdict": None if verdicts is None else verdicts[g],
+            "nearest": None if place is None else place.neighbours(g),
         }
 
 
 def _refused(problem: Problem, schema: Schema) -> dict[str, Any]:
     empty = ("class", "probability", "low", "high", *(f"p({name})" for name in schema.class_names))
     empty += ("total_uncertainty", "data_uncertainty", "model_uncertainty", "distance", "conformal_set")
+    empty += ("domain_score", "domain_verdict", "nearest")
     given = {"row": problem.row, "input": problem.given, "status": "failed", "reason": problem.reason}
     return {**given, **dict.fromkeys(empty)}

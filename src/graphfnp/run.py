@@ -4,7 +4,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -14,6 +14,7 @@ from typing import Any
 from lightning.fabric import Fabric
 
 from graphfnp.checkpoint import (
+    DOMAIN,
     MODEL_RECORD,
     MODEL_TENSORS,
     load_model,
@@ -156,7 +157,7 @@ def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: b
     if exists and resume:
         _check_same(_planned(plan), read_json(folder / CONFIG), folder)
         return
-    for name in (STATE_FILE, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS):
+    for name in (STATE_FILE, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS, DOMAIN):
         (folder / name).unlink(missing_ok=True)
     write_json(folder / SPLIT, dataset.split.to_json())
     record = {
@@ -176,10 +177,18 @@ def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> No
     lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
     write_atomically(folder / EPOCHS, lines.encode())
     facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
-    save_model(training.model, folder, plan.method, facts)
+    save_model(_in_rows(training.model, dataset), folder, plan.method, facts)
     part = "test" if len(dataset.split.test) else "validation"
     write_json(folder / METRICS, evaluate_part(training.model, dataset, part, seed=plan.seed))
     (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def _in_rows(model: TrainedModel, dataset: Dataset) -> TrainedModel:
+    """The model, its reference graphs numbered by the rows of the source and not by the training part."""
+    if model.domain is None:
+        return model
+    graph = dataset.split.train
+    return replace(model, domain=model.domain.renumbered(graph if dataset.rows is None else dataset.rows[graph]))
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.held_out import fit_held_out, held_back
 from graphfnp.metrics.scores import negative_log_likelihood
-from graphfnp.prediction import TrainedModel, collect
+from graphfnp.prediction import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
 from graphfnp.training_state import STATE_FILE, TrainingState
@@ -275,9 +275,9 @@ class _Loop:
         classifier.after_training(self.graphs)
         classifier.cpu()  # what comes after training is small, and its values live in memory
         raw, y, weight = collect(classifier, self.held_out, seed=self.seed), self.held_out.y, classifier.class_weight
-        prior = weighted_shares(self.graphs, weight)
+        prior, domain = weighted_shares(self.graphs, weight), fit_domain(classifier, self.graphs, self.seed)
         fitted = fit_held_out(raw, y, config.calibration, config.conformal_share, self.seed, weight, prior)
-        return Training(TrainedModel(classifier, *fitted), progress.history, progress.best_epoch)
+        return Training(TrainedModel(classifier, *fitted, domain), progress.history, progress.best_epoch)
 
     # ---------------------------------------------------------------- stop and resume
 
