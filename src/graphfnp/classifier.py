@@ -114,8 +114,10 @@ class GraphClassifier(nn.Module, ABC):
         """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
         return None
 
-    def decode(self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator) -> list[Structure]:
-        """One graph of the given size for each embedding; only methods with rationales are asked."""
+    def decode(
+        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Any = None
+    ) -> list[Structure]:
+        """One graph of the given size for each embedding, within ``rules`` (model/decoder_sampling.py) if given."""
         raise NotImplementedError(f"{type(self).__name__} has no decoder")
 
     def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:

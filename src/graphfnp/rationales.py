@@ -1,10 +1,13 @@
 """Rationales: what a model looks for, as embeddings with labels and as small graphs."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
+
+Source = Literal["decoder", "training part"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,8 @@ class Rationales:
     structures: tuple[Structure | None, ...] = ()  # [rationales], or empty: not decoded
     class_probability: Tensor | None = None  # [rationales]: of its class, for the decoded graph
     similarity: Tensor | None = None  # [rationales]: kernel between the re-encoded structure and the rationale
+    log_odds: Tensor | None = None  # [rationales]: of its class, for the decoded graph, before calibration
+    source: tuple[Source, ...] = ()  # [rationales]: where the structure comes from, before it was pruned
 
     def __post_init__(self) -> None:
         if len(self.embedding) != len(self.label) or len(self.structures) not in (0, len(self.label)):

@@ -70,7 +70,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
 
 def structure_to_mol(structure: Structure, schema: Schema) -> Chem.Mol | None:
     """The molecule the structure spells with the schema's names, atoms in its order; None if RDKit would refuse it."""
-    molecule = _sketch(structure, schema)
+    molecule = sketch(structure, schema)
     aromatic = [bond.GetIdx() for bond in molecule.GetBonds() if bond.GetIsAromatic()]
     if aromatic and not place_double_bonds(molecule):
         return None
@@ -106,7 +106,7 @@ def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor
     return torch.cat([structure.x for structure in structures if structure.x is not None])
 
 
-def _sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
+def sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
     """Atoms and bonds as the names say, not sanitised; a name that is no element gives a dummy atom."""
     molecule = Chem.RWMol()
     for kind in structure.node_type:
@@ -146,7 +146,7 @@ def _molecule_or_sketch(structure: Structure, schema: Schema) -> Chem.Mol:
     """The molecule; where there is none, the sketch with what RDKit can still say of it."""
     molecule = structure_to_mol(structure, schema)
     if molecule is None:
-        molecule = _sketch(structure, schema)
+        molecule = sketch(structure, schema)
         molecule.UpdatePropertyCache(strict=False)
         Chem.FastFindRings(molecule)
         Chem.SetConjugation(molecule)

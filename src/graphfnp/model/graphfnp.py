@@ -10,7 +10,7 @@ from graphfnp.graphs import Batch, PackedGraphs, Schema, side_by_side
 from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
 from graphfnp.model.correlation import StochasticCorrelation
-from graphfnp.model.decoder_sampling import sample
+from graphfnp.model.decoder_sampling import Rules, sample
 from graphfnp.model.graph_decoder import GraphDecoder
 from graphfnp.model.graph_encoder import Encoded, GraphEncoder
 from graphfnp.model.label_head import LabelHead
@@ -204,9 +204,11 @@ class GraphFNP(GraphClassifier):
             return None
         return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
 
-    def decode(self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator) -> list[Structure]:
+    def decode(
+        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Rules | None = None
+    ) -> list[Structure]:
         known = sizes if self.config.decoder.size_condition else None
-        return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True)
+        return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True, rules=rules)
 
     def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
         """log kappa_ij at the means."""

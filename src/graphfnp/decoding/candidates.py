@@ -1,0 +1,110 @@
+"""Candidates for rationales: graphs drawn from the decoder, and parts of the training graphs nearest to a rationale."""
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from graphfnp.datasets.fragments import as_networkx, fragments, part
+from graphfnp.datasets.repair import repaired
+from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.decoding.config import DecodingConfig, counted_size, nodes_per_size
+from graphfnp.decoding.valence import valence_rules
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.model.subgraphs import random_connected_nodes
+from graphfnp.prediction import TrainedModel
+from graphfnp.rationales import Rationales, Source, Structure
+
+PARTS_OF_A_GRAPH = 300  # at most
+
+
+@dataclass
+class Candidates:
+    """Structures, the rationale each is meant for, and where it comes from."""
+
+    structures: list[Structure] = field(default_factory=list)
+    owner: list[int] = field(default_factory=list)
+    source: list[Source] = field(default_factory=list)
+
+    def add(self, structures: list[Structure], owner: list[int], source: Source) -> None:
+        self.structures += structures
+        self.owner += owner
+        self.source += [source] * len(structures)
+
+    def __add__(self, other: "Candidates") -> "Candidates":
+        return Candidates(self.structures + other.structures, self.owner + other.owner, self.source + other.source)
+
+    def distinct(self, schema: Schema) -> "Candidates":
+        """Of equal structures for one rationale the first."""
+        unique, seen = Candidates(), set()
+        for structure, owner, source in zip(self.structures, self.owner, self.source, strict=True):
+            key = (owner, identity(structure, schema))
+            if key not in seen:
+                seen.add(key)
+                unique.add([structure], [owner], source)
+        return unique
+
+
+def drawn_candidates(
+    model: TrainedModel, rationales: Rationales, config: DecodingConfig, generator: torch.Generator
+) -> Candidates:
+    """``config.candidates`` graphs for each rationale, all drawn together; molecules within the rules of valence."""
+    schema = model.classifier.schema
+    owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
+    sizes = torch.arange(config.smallest, config.largest + 1)
+    chosen = torch.multinomial(config.size_decay**sizes, len(owner), replacement=True, generator=generator)
+    nodes = (sizes[chosen] * nodes_per_size(schema)).long()
+    drawn = model.classifier.decode(
+        rationales.embedding[owner], nodes, config.temperature, generator, valence_rules(schema)
+    )
+    found = Candidates()
+    found.add([repaired(structure, schema) for structure in drawn], owner.tolist(), "decoder")
+    return found
+
+
+def nearest_parts(
+    rationales: Rationales,
+    correlation: Tensor,
+    graphs: PackedGraphs,
+    config: DecodingConfig,
+    generator: torch.Generator,
+) -> Candidates:
+    """Connected parts of the graphs that are nearest to each rationale among those of its class."""
+    found = Candidates()
+    for number, label in enumerate(rationales.label.tolist()):
+        near = correlation[:, number].masked_fill(graphs.y != label, -1.0)
+        count = min(config.training_graphs, int((graphs.y == label).sum()))
+        parts = parts_of(graphs.select(near.topk(count).indices), config, generator)
+        found.add(parts, [number] * len(parts), "training part")
+    return found
+
+
+def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Generator) -> list[Structure]:
+    """Molecules: every union of neighbouring units; other graphs: random connected parts of random sizes."""
+    schema, structures = graphs.schema, structures_from_graphs(graphs)
+    parts: list[Structure] = []
+    if schema.kind == "molecule":
+        most = int(config.largest * (1 + nodes_per_size(schema)))
+        for structure in structures:
+            parts += [part(structure, nodes) for nodes in islice(fragments(structure, schema, most), PARTS_OF_A_GRAPH)]
+    else:
+        batch = graphs.batch()
+        for _ in range(max(1, config.candidates // max(1, len(graphs)))):
+            sizes = torch.randint(config.smallest, config.largest + 1, (len(graphs),), generator=generator)
+            kept = random_connected_nodes(batch, sizes, generator)
+            owner, local = batch.batch[kept], kept - batch.ptr[batch.batch[kept]]
+            parts += [part(structure, local[owner == g].tolist()) for g, structure in enumerate(structures)]
+    return [one for one in parts if config.smallest <= counted_size(one.node_type, schema) <= config.largest]
+
+
+def identity(structure: Structure, schema: Schema) -> object:
+    """Equal for structures that a model cannot tell apart."""
+    if structure.x is not None:
+        return id(structure)
+    smiles = structure_to_smiles(structure, schema) if schema.kind == "molecule" else None
+    if smiles is not None:
+        return smiles, structure.num_nodes
+    graph = as_networkx(structure)
+    return nx.weisfeiler_lehman_graph_hash(graph, node_attr="kind", edge_attr="kind"), structure.num_nodes

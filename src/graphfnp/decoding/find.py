@@ -1,0 +1,102 @@
+"""Decode every rationale: the best of many candidates, then without what its evidence does not need."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from graphfnp.datasets.structures import structure_to_mol
+from graphfnp.decoding.candidates import Candidates, drawn_candidates, identity, nearest_parts
+from graphfnp.decoding.config import DecodingConfig, decoding_for
+from graphfnp.decoding.correlations import correlations
+from graphfnp.decoding.evidence import evidence
+from graphfnp.decoding.patterns import Searched
+from graphfnp.decoding.pruning import pruned
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.prediction import TrainedModel
+from graphfnp.randomness import stream
+from graphfnp.rationales import Rationales, Structure
+
+INVALID = 1e6  # what a structure that is no molecule loses: it is shown only where there is no other
+SEARCHED = 200  # training graphs in which pruning looks for structures
+
+
+@torch.no_grad()
+def find_rationales(
+    model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
+) -> Rationales | None:
+    """A structure for each rationale; None if the method has none.
+
+    With ``graphs``, the training graphs, parts of them are candidates too (``config.training_graphs``) and pruning may
+    look at where structures occur. Without, decoding is left to the decoder alone.
+    """
+    classifier = model.classifier
+    rationales = classifier.rationales()
+    if rationales is None:
+        return None
+    classifier.eval()
+    config = config or decoding_for(classifier.schema)
+    generator = stream(seed, "decoding")
+    candidates = Candidates()
+    if config.candidates:
+        candidates = drawn_candidates(model, rationales, config, generator)
+    if config.training_graphs and graphs is not None:
+        near = correlations(model, graphs, num_draws=8)
+        assert near is not None
+        candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
+    return _best(model, rationales, candidates.distinct(classifier.schema), config, graphs)
+
+
+def _best(
+    model: TrainedModel,
+    rationales: Rationales,
+    candidates: Candidates,
+    config: DecodingConfig,
+    graphs: PackedGraphs | None,
+) -> Rationales:
+    schema, owner = model.classifier.schema, torch.tensor(candidates.owner)
+    score = evidence(model, candidates.structures, owner).score(config)
+    score = score - INVALID * torch.tensor([not is_sound(one, schema) for one in candidates.structures])
+    beam = torch.cat([
+        mine[score[mine].topk(min(config.beam, len(mine))).indices]
+        for mine in (torch.where(owner == number)[0] for number in range(len(rationales)))
+    ])  # fmt: skip
+    support = None if graphs is None or schema.is_continuous else _support(graphs)
+    smaller = pruned(model, [candidates.structures[k] for k in beam.tolist()], owner[beam], config, support)
+    found = evidence(model, smaller, owner[beam])
+    final = found.score(config) - INVALID * torch.tensor([not is_sound(one, schema) for one in smaller])
+    best = torch.stack([torch.where(owner[beam] == r, final, -torch.inf).argmax() for r in range(len(rationales))])
+    return replace(
+        rationales,
+        structures=tuple(smaller[k] for k in best.tolist()),
+        class_probability=found.probability[best],
+        similarity=found.log_kernel[best].exp(),
+        log_odds=found.log_odds[best],
+        source=tuple(candidates.source[k] for k in beam[best].tolist()),
+    )
+
+
+def _support(graphs: PackedGraphs) -> Callable[[Structure], Tensor]:
+    """Which of some training graphs hold a structure; each structure is sought once."""
+    searched = Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // SEARCHED)]))
+    known: dict[object, Tensor] = {}
+
+    def holds(structure: Structure) -> Tensor:
+        key = identity(structure, graphs.schema)
+        if key not in known:
+            known[key] = searched.contain(structure)
+        return known[key]
+
+    return holds
+
+
+def is_sound(structure: Structure, schema: Schema) -> bool:
+    """A molecule where it should be one; where names carry no charges, one whose restored charges cancel."""
+    if schema.kind != "molecule":
+        return True
+    molecule = structure_to_mol(structure, schema)
+    if molecule is None:
+        return False
+    charged = any(name[-1:] in "+-" or name[-2:-1] in "+-" for name in schema.node_types if name)
+    return charged or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0

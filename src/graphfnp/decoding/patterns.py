@@ -1,0 +1,88 @@
+"""Where a structure occurs in graphs: SMARTS for molecules, induced subgraphs for the rest."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from rdkit import Chem, rdBase
+from torch import Tensor
+
+from graphfnp.datasets.smiles import read_molecule
+from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
+from graphfnp.datasets.subgraphs import Adjacency, Pattern, adjacency, core_numbers
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.rationales import Structure
+
+
+def smarts_of(structure: Structure, schema: Schema) -> str | None:
+    """The structure as a pattern: elements, charges, aromaticity and bonds as drawn, open valences anything.
+
+    Where hydrogens are nodes, a nitrogen, oxygen or sulphur without open valences has as many in the pattern.
+    """
+    molecule = structure_to_mol(structure, schema)
+    if molecule is None:
+        return None
+    pattern, place = Chem.RWMol(), {}
+    for atom in molecule.GetAtoms():
+        if atom.GetAtomicNum() != 1:
+            place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom)))
+    for bond in molecule.GetBonds():
+        ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        if all(end in place for end in ends):
+            pattern.AddBond(place[ends[0]], place[ends[1]], bond.GetBondType())
+    return Chem.MolToSmarts(pattern)
+
+
+def _atom_smarts(atom: Chem.Atom) -> str:
+    symbol = atom.GetSymbol().lower() if atom.GetIsAromatic() else atom.GetSymbol()
+    hydrogens = sum(other.GetAtomicNum() == 1 for other in atom.GetNeighbors())
+    closed = hydrogens and atom.GetNumImplicitHs() == 0 and atom.GetAtomicNum() in (7, 8, 16)
+    return f"[{symbol};{atom.GetFormalCharge():+d}{f';H{hydrogens}' if closed else ''}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Graphs prepared once for many searches."""
+
+    graphs: PackedGraphs
+
+    @cached_property
+    def structures(self) -> list[Structure]:
+        return structures_from_graphs(self.graphs)
+
+    @cached_property
+    def molecules(self) -> list[Chem.Mol | None]:
+        """Atoms in the order of nodes."""
+        made: list[Chem.Mol | None] = []
+        for number, structure in enumerate(self.structures):
+            molecule = None if self.graphs.text is None else read_molecule(self.graphs.text[number])
+            if molecule is None or isinstance(molecule, str) or molecule.GetNumAtoms() != structure.num_nodes:
+                molecule = structure_to_mol(structure, self.graphs.schema)
+            made.append(molecule)
+        return made
+
+    @cached_property
+    def neighbours(self) -> list[tuple[Adjacency, list[int]]]:
+        links = [adjacency(structure) for structure in self.structures]
+        return [(one, core_numbers(one)) for one in links]
+
+    def contain(self, structure: Structure) -> Tensor:
+        """[graphs]: does each hold the structure?"""
+        return torch.tensor([bool(found) for found in self.places(structure)])
+
+    def places(self, structure: Structure) -> list[tuple[int, ...]]:
+        """The nodes of each graph where the structure was found first; empty where it was not."""
+        if self.graphs.schema.kind == "molecule":
+            smarts = smarts_of(structure, self.graphs.schema)
+            if smarts is not None:
+                return self.places_of_smarts(smarts)
+        pattern = Pattern(structure)
+        return [
+            pattern.first_copy(graph.node_type, links, core)
+            for graph, (links, core) in zip(self.structures, self.neighbours, strict=True)
+        ]
+
+    def places_of_smarts(self, smarts: str) -> list[tuple[int, ...]]:
+        query = Chem.MolFromSmarts(smarts)
+        with rdBase.BlockLogs():
+            return [() if molecule is None else molecule.GetSubstructMatch(query) for molecule in self.molecules]
