@@ -108,7 +108,7 @@ class Domain:
         alike = None if bits is None or self.fingerprints is None else bits.similarity(self.fingerprints)
         if own is not None:
             here = torch.arange(len(own))
-            apart[here, own] = torch.inf
+            apart[here, own] = torch.finfo(apart.dtype).max
             if alike is not None:
                 alike[here, own] = 0
         distance = apart.amin(1)
@@ -116,8 +116,9 @@ class Domain:
             best, nearest = apart.topk(min(NEAREST, len(self)), largest=False)
             usual = self.left_out[-1].median() if self.left_out.numel() else torch.tensor(1.0)
             return distance[None], nearest.T, torch.exp(-best / usual.clamp(min=1e-6)).T
-        best, nearest = alike.topk(min(NEAREST, len(self)))
-        return torch.stack([1 - best[:, 0], distance]), nearest.T, best.T
+        # Of references with the same bits (homologues may have) the one nearest in the embedding comes first.
+        nearest = (alike - 1e-4 * apart / (1 + apart)).topk(min(NEAREST, len(self))).indices
+        return torch.stack([1 - alike.amax(1), distance]), nearest.T, alike.gather(1, nearest).T
 
     def _strange(self, distance: Tensor) -> Tensor:
         """-sum_v log p_v of distances [views, graphs]."""
@@ -175,7 +176,7 @@ def domain_of(graphs: PackedGraphs, embedding: Tensor, row: Tensor) -> Domain:
         domain._near(bits, white, mine)[0]
         for (bits, white), mine in zip(domain._chunks(graphs, embedding.float()), own, strict=True)
     ]
-    distance = torch.cat(parts, dim=-1).nan_to_num(posinf=0.0)  # one reference alone has no other
+    distance = torch.cat(parts, dim=-1)
     domain = replace(domain, left_out=distance.sort().values)
     return replace(domain, strangeness=domain._strange(distance).sort().values)
 

@@ -17,7 +17,7 @@ from rich.progress import track
 from rich.table import Table
 
 from graphfnp.checkpoint import write_atomically, write_json
-from graphfnp.cli.console import err, metrics_table, number, out, percent, training_progress
+from graphfnp.cli.console import domain_cell, err, metrics_table, number, out, percent, training_progress
 from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.datasets.dataset import PARTS, Dataset, Problem
 from graphfnp.datasets.load import is_name, load
@@ -220,7 +220,7 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     elif target is not None:
         err.print(f"{len(records)} rows -> {target}", highlight=False, markup=False)
     else:
-        table = Table("row", "input", "class", "probability", "90 % of draws", "model", "distance", box=SIMPLE_HEAD)
+        table = Table("row", "input", "class", "probability", "90 % of draws", "model", "domain", box=SIMPLE_HEAD)
         for record in records[:SHOWN_ROWS]:
             if record["status"] != "ok":
                 table.add_row(str(record["row"]), escape(record["input"]), "[yellow]failed[/yellow]")
@@ -228,13 +228,15 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
             spread = f"{percent(record['low'])} to {percent(record['high'])}"
             table.add_row(
                 str(record["row"]), escape(record["input"]), escape(record["class"]), percent(record["probability"]),
-                spread, number(record["model_uncertainty"]), number(record["distance"]),
+                spread, number(record["model_uncertainty"]), domain_cell(record),
             )  # fmt: skip
         out.print(table)
         if len(records) > SHOWN_ROWS:
             out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
         else:
-            out.print("model: uncertainty of the model in nats; distance: 0 near, 1 far from all it knows", style="dim")
+            out.print(
+                "model: uncertainty of the model in nats; domain: share of training graphs less strange", style="dim"
+            )
 
 
 def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: int, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from graphfnp.domain import VERDICTS
 from graphfnp.errors import GraphFNPError
 from graphfnp.training import Event
 
@@ -57,6 +58,15 @@ def number(value: Any) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
+def domain_cell(record: Mapping[str, Any]) -> str:
+    """The domain's verdict on a row and its score, in a colour that warns."""
+    if record["domain_verdict"] is None:
+        return "-"
+    said = f"{record['domain_verdict']} ({record['domain_score']:.0%})"
+    colour = {VERDICTS[1]: "yellow", VERDICTS[2]: "red"}.get(record["domain_verdict"])
+    return said if colour is None else f"[{colour}]{said}[/{colour}]"
+
+
 def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     """The measures a reader asks for first, each with what it is compared with."""
     table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
@@ -70,6 +80,8 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
+    if metrics.get("domain"):
+        table.add_row(*_domain_row(metrics["domain"]))
     if metrics.get("label_shift"):
         table.add_row(*_label_shift_row(metrics["label_shift"]))
     if "rationale_f1" in metrics:
@@ -84,6 +96,13 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     each = " / ".join(percent(value) for value in facts["coverage_per_class"])
     size = f"{number(facts['mean_size'])} classes a set, {percent(facts['singletons'])} name one"
     return f"{facts['level']:.0%} sets hold", percent(facts["coverage"]), f"by class {each}; {size}"
+
+
+def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, str]:
+    """The share of graphs in the domain, and how accurate the model is by verdict."""
+    known = sum(facts["graphs"] for facts in verdicts.values())
+    said = [f"{name} {facts['graphs']} ({percent(facts['accuracy'])} right)" for name, facts in verdicts.items()]
+    return VERDICTS[0], percent(verdicts[VERDICTS[0]]["graphs"] / known), "; ".join(said)
 
 
 def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:

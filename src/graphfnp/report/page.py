@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from graphfnp.domain import VERDICTS
 from graphfnp.graphs import Schema
 from graphfnp.report.drawing import edge_style, node_colour, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
@@ -163,8 +164,19 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
         "model_share": min(1.0, model / most),
         "most": most,
         "distance": None if predictions.distance is None else float(predictions.distance[graph]),
+        "domain": _domain(report, graph),
         "links": _links(report, graph),
     }
+
+
+def _domain(report: Report, graph: int) -> dict | None:
+    """How like the training data a graph is, and the training graphs most like it."""
+    place = report.predictions.domain
+    if place is None:
+        return None
+    said = place.verdicts[graph]
+    tone = dict(zip(VERDICTS, ("good", "open", "bad"), strict=True))[said]
+    return {"verdict": said, "tone": tone, "score": float(place.score[graph]), "nearest": place.neighbours(graph)}
 
 
 def _links(report: Report, graph: int) -> list[dict]:
