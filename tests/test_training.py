@@ -294,3 +294,13 @@ def test_a_run_told_when_to_stop_keeps_its_last_epoch():
     assert training.best_epoch == 2
     assert len(training.history) == 3
     assert ["validation_nll" in record for record in training.history] == [False, False, True]
+
+
+def test_running_statistics_are_averaged_as_long_as_the_weights_they_belong_to():
+    classifier = make_classifier("vanilla", TYPED, {"backbone.width": 8}, seed=0)
+    average = WeightAverage(classifier, decay=0.5)
+    norm, averaged = classifier.backbone.norms[0], average.averaged.backbone.norms[0]
+    norm.running_mean.fill_(1.0)
+    average.steps = 100
+    average.update()
+    assert torch.allclose(averaged.running_mean, torch.tensor(0.5))

@@ -3,7 +3,7 @@
 import copy
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphfnp.classifier import GraphClassifier
 
@@ -22,8 +22,15 @@ class WeightAverage:
         # Taken once: walking through all modules would cost more than the average itself.
         self._own: list[Tensor] = list(self.averaged.parameters())
         self._new: list[Tensor] = list(classifier.parameters())
-        pairs = zip(self.averaged.modules(), classifier.modules(), strict=True)
-        self._with_buffers = [(own, new) for own, new in pairs if any(True for _ in new.buffers(recurse=False))]
+        self._flags: list[tuple[nn.Module, nn.Module]] = []
+        for own, new in zip(self.averaged.modules(), classifier.modules(), strict=True):
+            if isinstance(new, nn.BatchNorm1d):
+                # Statistics of the last few batches do not fit averaged weights: they are averaged as long.
+                for name in ("running_mean", "running_var"):
+                    self._own.append(getattr(own, name))
+                    self._new.append(getattr(new, name))
+            elif any(True for _ in new.buffers(recurse=False)):
+                self._flags.append((own, new))
 
     def restart(self) -> None:
         """Forget the past: average from the present weights on."""
@@ -37,7 +44,6 @@ class WeightAverage:
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
         self.steps += 1
         torch._foreach_lerp_(self._own, self._new, 1 - decay)
-        # Running statistics are averages already; flags and counters cannot be averaged.
-        for averaged, module in self._with_buffers:
+        for averaged, module in self._flags:  # flags and counters cannot be averaged
             for own, new in zip(averaged.buffers(recurse=False), module.buffers(recurse=False), strict=True):
                 own.copy_(new)

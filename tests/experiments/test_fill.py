@@ -1,0 +1,98 @@
+"""The runner: cells are trained by workers, kept one by one, and a stop or a failure costs no other cell."""
+
+import json
+import multiprocessing
+import os
+import signal
+
+from graphfnp.experiments.cell import Cell
+from graphfnp.experiments.fill import fill
+from graphfnp.experiments.results import Results
+
+SMALL = {"backbone.width": 8, "training.batch_size": 16}
+
+
+def cell(seed: int, epochs: int = 2, **overrides) -> Cell:
+    chosen = {**SMALL, "training.epochs": epochs, **overrides}
+    return Cell("ba2motifs", "gcn", "vanilla", seed, chosen, {"limit": 24})
+
+
+def wanting(*cells: Cell):
+    return lambda results: [one for one in cells if one not in results]
+
+
+def test_two_workers_finish_all_cells_with_scores_and_provenance(tmp_path):
+    cells = [cell(seed) for seed in range(3)]
+    heard = []
+    outcome = fill(
+        wanting(*cells), Results(tmp_path / "results"), tmp_path / "keep", workers=2, watch=lambda *a: heard.append(a)
+    )
+    assert (outcome.done, outcome.failed, outcome.left) == (3, {}, 0)
+    results = Results(tmp_path / "results")
+    for one in cells:
+        record = results[one]
+        assert set(record["test"]) == {"raw", "temperature", "own"}
+        assert 0 <= record["test"]["own"]["ece"] <= 1
+        assert len(record["curve"]) == 2
+        assert record["provenance"]["peak_mib"] > 10
+        assert record["provenance"]["command"].startswith("graphfnp train ba2motifs --method vanilla")
+        assert (tmp_path / "keep" / one.key / "model.safetensors").exists()
+    assert {news.kind for news, _ in heard} == {"epoch", "done"}
+
+
+def test_a_cell_gives_the_same_numbers_alone_and_after_others(tmp_path):
+    for name, cells in (("alone", [cell(1)]), ("after", [cell(0), cell(1)])):
+        fill(wanting(*cells), Results(tmp_path / name), tmp_path / name / "keep")
+    alone, after = (Results(tmp_path / name)[cell(1)] for name in ("alone", "after"))
+    assert alone["test"] == after["test"]
+
+
+def test_a_cell_that_fails_is_told_and_stops_no_other(tmp_path):
+    broken = cell(0, **{"training.learning_rate": 1e30})
+    outcome = fill(wanting(broken, cell(1)), Results(tmp_path / "results"), tmp_path / "keep")
+    assert outcome.done == 1
+    assert list(outcome.failed) == [str(broken)]
+    assert "Traceback" in (tmp_path / "keep" / f"{broken.key}.error").read_text()
+
+
+def test_out_of_time_a_cell_keeps_its_epochs_and_goes_on_from_them(tmp_path):
+    results, long = Results(tmp_path / "results"), cell(0, epochs=400, **{"training.patience": 400})
+    outcome = fill(wanting(long), results, tmp_path / "keep", minutes=0.1)
+    assert (outcome.done, outcome.left) == (0, 1)
+    assert (tmp_path / "keep" / long.key / "training.safetensors").exists()
+    epochs = []
+    fill(wanting(long), results, tmp_path / "keep", minutes=0.1, watch=lambda news, _: epochs.append(news.epoch))
+    assert epochs[0] > 1
+
+
+def test_a_worker_that_is_killed_costs_its_cell_only(tmp_path):
+    cells = [cell(0, epochs=400, **{"training.patience": 400}), cell(1)]
+    killed = []
+
+    def kill_first(news, outcome):
+        if not killed:
+            children = multiprocessing.active_children()
+            os.kill(children[0].pid, signal.SIGKILL)
+            killed.append(news.cell)
+
+    outcome = fill(wanting(*cells), Results(tmp_path / "results"), tmp_path / "keep", watch=kill_first)
+    assert outcome.done == 1
+    assert "ended with code -9" in outcome.failed[str(cells[0])]
+
+
+def test_a_cell_that_another_runner_holds_is_left_to_it(tmp_path):
+    import fcntl
+
+    folder = tmp_path / "keep" / cell(0).key
+    folder.mkdir(parents=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outcome = fill(wanting(cell(0), cell(1)), Results(tmp_path / "results"), tmp_path / "keep")
+    assert (outcome.done, outcome.left) == (1, 1)
+
+
+def test_lines_are_small(tmp_path):
+    fill(wanting(cell(0)), Results(tmp_path / "results"), tmp_path / "keep")
+    line = (tmp_path / "results" / "ba2motifs-gcn.jsonl").read_text()
+    assert len(line) < 4000
+    assert json.loads(line)["key"] == cell(0).key

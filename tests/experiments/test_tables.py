@@ -1,0 +1,130 @@
+"""Tables: means, paired tests, claims and Markdown from results alone."""
+
+import csv
+import json
+from importlib.resources import files
+
+import pytest
+from made_results import record, results_of
+from scipy.stats import ttest_rel
+from typer.testing import CliRunner
+
+from graphfnp.cli.app import app
+from graphfnp.errors import InvalidConfig
+from graphfnp.experiments.claims import claims
+from graphfnp.experiments.document import document
+from graphfnp.experiments.protocol import COLUMNS, METHODS
+from graphfnp.experiments.published import published
+from graphfnp.experiments.render import render
+from graphfnp.experiments.summary import paired, summaries
+from graphfnp.experiments.tables import TABLES
+
+PART = TABLES["calibration"].only(columns=["bbbp"], backbones=["gcn"])
+
+
+def complete(tmp_path, table, nll=lambda method, seed: 0.5):
+    results = results_of(tmp_path)
+    while missing := table.missing(results):
+        for cell in missing:
+            results.add(cell, record(cell, nll=nll(cell.method, cell.seed)))
+    return results
+
+
+def test_a_table_asks_for_cells_until_it_is_complete(tmp_path):
+    results = complete(tmp_path, PART)
+    entries = summaries(PART, results)
+    assert [entry["method"] for entry in entries] == list(METHODS)
+    assert all(entry["complete"] and entry["seeds"] == [0, 1, 2, 3, 4] for entry in entries)
+
+
+def test_entries_hold_mean_and_deviation_over_seeds(tmp_path):
+    results = complete(tmp_path, PART.only(methods=["vanilla"]), nll=lambda method, seed: float(seed))
+    (entry,) = summaries(PART.only(methods=["vanilla"]), results)
+    assert entry["nll_mean"] == 2
+    assert entry["nll_std"] == pytest.approx(2.5**0.5)
+    assert entry["ece_raw_mean"] == pytest.approx(0.2)
+
+
+def test_the_paired_test_is_students(tmp_path):
+    noise = [0.01, -0.02, 0.03, 0.0, 0.015]
+    results = complete(
+        tmp_path,
+        PART.only(methods=["vanilla", "graphfnp"]),
+        nll=lambda method, seed: 0.5 + seed / 10 + (noise[seed] + 0.02 if method == "vanilla" else 0),
+    )
+    groups = {group.row.label: group.finished(results) for group in PART.groups()}
+    found = paired(groups["vanilla"], groups["graphfnp"], "nll")
+    values = [[record["test"]["own"]["nll"] for record in groups[name]] for name in ("vanilla", "graphfnp")]
+    assert found.p == pytest.approx(ttest_rel(*values).pvalue)
+    assert found.mean == pytest.approx(0.027)
+
+
+def test_claims_hold_where_numbers_do_and_wait_for_cells(tmp_path):
+    results = complete(tmp_path, PART, nll=lambda method, seed: (0.4 if method == "graphfnp" else 0.5) + seed / 100)
+    found = {claim.sentence: claim.holds for claim in claims(results)}
+    assert found["bbbp: lower mean NLL than every single model with its temperature"] is True
+    assert (
+        found["ECE below every baseline of the paper as the paper ran it (no temperature) on 4 of 5 datasets"] is None
+    )
+    worse = complete(tmp_path / "b", PART, nll=lambda method, seed: (0.6 if method == "graphfnp" else 0.5) + seed / 100)
+    lost = next(claim for claim in claims(worse) if "lower mean NLL" in claim.sentence)
+    assert lost.holds is False
+    assert "lost to" in lost.numbers
+    assert claims(results_of(tmp_path / "empty"))[-1].holds is None
+
+
+def test_a_rendered_table_has_a_row_a_method_and_the_published_number(tmp_path):
+    text = render(PART, complete(tmp_path, PART), {"vanilla": 1.0, "graphfnp": 1.1})
+    row = next(line for line in text.splitlines() if line.startswith("| vanilla |"))
+    assert "18.3 ± 1.6" in row  # Table 1 of the paper
+    assert "+1.7" in row  # our raw 20.0
+    assert "Nothing is missing." in text
+
+
+def test_what_is_missing_is_listed_by_the_table_itself(tmp_path):
+    results = complete(tmp_path, PART.only(methods=["vanilla"]))
+    assert "bbbp gcn graphfnp (0/5)" in render(PART, results)
+
+
+def test_published_numbers_are_those_of_the_paper():
+    text = files("graphfnp.experiments").joinpath("published.csv").read_text()
+    rows = list(csv.DictReader(text.splitlines()))
+    assert len(rows) == 180 + 136 + 36 + 28
+    assert published("calibration", "bace", "gat", "graphfnp", "ece").mean == 13.58
+    assert published("temperature", "bbbp", "gcn", "deep-ensemble", "ece").std is None
+    assert published("rationale-f1", "sst2", "gcn", "xgnn", "rf1_1") is None
+    assert published("calibration", "github_egos", "gcn", "graphfnp", "accuracy").mean == 61.34
+
+
+def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
+    table = TABLES["ablation"].only(columns=["bace"])
+    results = complete(tmp_path, table)
+    cells = {group.row.label: group.cells(results)[0] for group in table.groups()}
+    full = dict(cells["graphfnp"].overrides)
+    assert dict(cells["w/o EM"].overrides) == {**full, "optimization": "joint"}
+
+
+def test_an_unknown_column_is_an_error_that_names_the_known():
+    with pytest.raises(InvalidConfig, match="bbbp"):
+        TABLES["ablation"].only(columns=["sst2"])
+
+
+def test_the_document_has_all_tables(tmp_path):
+    text = document(complete(tmp_path, PART))
+    assert all(f"## {table.title}" in text for table in TABLES.values())
+    assert all(f"**{name}**" in text for name in COLUMNS)
+
+
+def test_table_json_prints_cells_without_training(tmp_path):
+    complete(tmp_path / "cells", PART)
+    arguments = ["table", "calibration", "--results", str(tmp_path), "--json"]
+    entries = json.loads(CliRunner().invoke(app, arguments).stdout)
+    assert len(entries) == len(METHODS)
+    assert {"dataset", "backbone", "method", "seeds", "ece_mean", "ece_std", "nll_mean"} <= set(entries[0])
+
+
+def test_tables_are_listed_with_how_much_is_done(tmp_path):
+    complete(tmp_path / "cells", PART)
+    shown = CliRunner().invoke(app, ["table", "--results", str(tmp_path)]).stdout
+    assert "calibration" in shown
+    assert f"{len(METHODS)} of" in shown
