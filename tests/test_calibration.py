@@ -10,6 +10,8 @@ from graphfnp.calibration import RANGES, Calibration, fit_calibration, logit_noi
 from graphfnp.errors import InvalidConfig
 from graphfnp.metrics.scores import negative_log_likelihood
 
+ALL = tuple(RANGES)
+
 
 def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
@@ -53,7 +55,7 @@ def test_gate_that_made_the_labels_of_far_graphs_is_found(num_draws):
     distance = torch.rand(10_000, generator=seeded(1)).square()
     noisy = logits + (20 * distance).sqrt()[:, None] * torch.randn(10_000, 2, generator=seeded(2))
     y = drawn_from(noisy.softmax(-1))
-    found = fit_calibration(logits.expand(num_draws, -1, -1), y, distance)
+    found = fit_calibration(logits.expand(num_draws, -1, -1), y, distance, candidates=ALL)
     assert found.temperature == 1
     assert found.gate == pytest.approx(20, rel=0.15)
 
@@ -61,7 +63,7 @@ def test_gate_that_made_the_labels_of_far_graphs_is_found(num_draws):
 def test_overconfidence_that_ignores_distance_is_mended_by_temperature():
     logits = 4 * torch.randn(1, 3000, 2, generator=seeded())
     y = drawn_from((logits[0] / 2.5).softmax(-1))
-    found = fit_calibration(logits, y, torch.rand(3000, generator=seeded(1)))
+    found = fit_calibration(logits, y, torch.rand(3000, generator=seeded(1)), candidates=ALL)
     assert (found.gate, found.temperature) == (0, pytest.approx(2.5, rel=0.1))
 
 
@@ -83,7 +85,7 @@ def test_fit_is_never_worse_than_none_and_as_good_as_a_fine_grid(seed):
     )
     y = drawn_from((logits.mean(0) / (1 + seed % 4)).softmax(-1), seed)
     distance = torch.rand(60, generator=generator)
-    found = smoothed_loss(fit_calibration(logits, y, distance), logits, y, distance)
+    found = smoothed_loss(fit_calibration(logits, y, distance, candidates=ALL), logits, y, distance)
     assert found <= smoothed_loss(Calibration(), logits, y) + 1e-5
     for name, (low, high) in RANGES.items():
         for value in torch.logspace(*torch.tensor([low, high]).log10().tolist(), 200).tolist():
@@ -238,3 +240,11 @@ def test_labels_that_far_graphs_get_wrong_at_random_choose_the_fallback_and_its_
     fitted = fit_calibration(torch.stack([-logits / 2, logits / 2], dim=-1)[None], y, distance.float())
     assert fitted.fallback == pytest.approx(0.6, abs=0.04)
     assert fitted.temperature == 1
+
+
+def test_by_default_a_distance_means_the_fallback_and_none_the_temperature():
+    logits, y = torch.randn(1, 50, 2, generator=seeded(0)) * 5, torch.arange(50) % 2
+    assert fit_calibration(logits, y).temperature > 1
+    far = fit_calibration(logits, y, torch.ones(50))
+    assert (far.temperature, far.gate) == (1, 0)
+    assert far.fallback > 0.3

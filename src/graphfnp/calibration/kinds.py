@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.calibration.isotonic import fit_curves
-from graphfnp.calibration.scalars import fit_calibration, fit_to_tell
+from graphfnp.calibration.scalars import AUTO, fit_calibration, fit_to_tell
 from graphfnp.calibration.transformation import Calibration
 from graphfnp.calibration.vector_scaling import fit_vector
 
@@ -17,7 +17,7 @@ Kind = Literal["auto", "temperature", "gate", "fallback", "vector", "isotonic", 
 # The scalars each kind may use. Every epoch is judged by these alone: curves fitted on the very labels that judge
 # would make any epoch look good.
 SCALARS: dict[str, tuple[str, ...]] = {
-    "auto": ("temperature", "gate", "fallback"), "temperature": ("temperature",), "gate": ("gate",),
+    "auto": AUTO, "temperature": ("temperature",), "gate": ("gate",),
     "fallback": ("fallback",),
     "vector": ("temperature",), "isotonic": ("temperature",), "none": (),
 }  # fmt: skip

@@ -13,6 +13,8 @@ from graphfnp.errors import InvalidConfig, listed
 # Bounds of each scalar. Without one the temperature of a validation set unlike the training set (BACE) diverges.
 RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0), "fallback": (0.005, 1.0)}
 FEWEST_GRAPHS = 10
+# With a distance the fallback alone: it can only add doubt. A temperature below 1 makes the far as sure as the near.
+AUTO = ("fallback", "temperature")
 
 
 def fit_calibration(
@@ -20,14 +22,17 @@ def fit_calibration(
     y: Tensor,
     distance: Tensor | None = None,
     class_weight: Tensor | None = None,
-    candidates: Sequence[str] = ("temperature", "gate", "fallback"),
+    candidates: Sequence[str] = AUTO,
 ) -> Calibration:
     """The candidate scalar (or none) of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
+    AUTO is the fallback where there is a distance, and else the temperature.
     Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
     """
     if unknown := sorted(set(candidates) - set(RANGES)):
         raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(RANGES)}", "correct the name")
+    if tuple(candidates) == AUTO:
+        candidates = AUTO[:1] if distance is not None else AUTO[1:]
     known = y >= 0
     logits, y, distance = logits[:, known].detach(), y[known], None if distance is None else distance[known].detach()
     if not fit_to_tell(logits, y):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from graphfnp.experiments.protocol import COLUMNS, KNOBS, LEARNING_RATES, RECIPE, WIDTH
+from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render, render_choices, render_claims
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import TABLES

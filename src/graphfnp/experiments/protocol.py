@@ -32,13 +32,18 @@ KNOBS: dict[str, Mapping[str, Any]] = {
     "evidential": {"prior_weight": 0.1},
     "laplace": {"backbone.dropout": 0.2},
     "swag": {"scale": 4.0},
-    "graphfnp": {"backbone.dropout": 0.2},
-    "no-rationales": {"backbone.dropout": 0.2},
+    "graphfnp": {"subgraph_weight": 0.0},
+    "no-rationales": {"subgraph_weight": 0.0},
     "paper": {"kl_weight": 0.1},
 }
 
 # Settings a method always has in the tables. The decoder has no part in predictions, and takes as long as all the rest.
-FIXED: dict[str, Mapping[str, Any]] = {name: {"generation_weight": 0.0} for name in OURS}
+# The literal method has its paper's scalar: of a kernel that is 0 everywhere a fallback could make no use.
+FIXED: dict[str, Mapping[str, Any]] = {
+    "graphfnp": {"generation_weight": 0.0},
+    "no-rationales": {"generation_weight": 0.0},
+    "paper": {"generation_weight": 0.0, "training.calibration": "temperature"},
+}
 
 # Members of an ensemble are vanilla networks, at the values chosen for these.
 TUNED_AS = {"deep-ensemble": "vanilla"}

@@ -52,7 +52,7 @@ class GraphFNPConfig:
     rationale_rate_scale: float = 5.0  # learning-rate factor of the E-step
 
     # Rationales are small, so the classifier and the decoder also see random connected parts of the graphs.
-    subgraph_weight: float = 0.0  # classification of parts with the label of the whole
+    subgraph_weight: float = 1.0  # classification of parts with the label of the whole
     decoder: GraphDecoderConfig = field(default_factory=GraphDecoderConfig)
     decoder_graphs: int = 16  # graphs of a batch that the decoder learns from in a step
     decoder_parts: float = 0.5  # share of those that are replaced by a part that tells the class
