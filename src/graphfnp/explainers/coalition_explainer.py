@@ -26,9 +26,9 @@ class CoalitionExplainer(ExplainerAlgorithm):
     All graphs of a batch are searched in step. A graph's search depends on the seed, not on the graphs beside it.
     """
 
-    def __init__(self, filling: Filling, seed: int, watch: Callable[[int], None] | None = None) -> None:
+    def __init__(self, filling: Filling, seed: int) -> None:
         super().__init__()
-        self.filling, self.seed, self.watch = filling, seed, watch  # watch gets the number of graphs newly done
+        self.filling, self.seed = filling, seed
 
     @abstractmethod
     def search(self, game: Game) -> Search[Tensor]:
@@ -64,8 +64,6 @@ class CoalitionExplainer(ExplainerAlgorithm):
                 evaluator = self.evaluator(model, probabilities, whole.shape[1], games, constant)
                 for number, mask in zip(some, evaluator.play([games[k] for k in some], self.search), strict=True):
                     node_mask[nodes[number]] = mask.to(node_mask)
-                if self.watch is not None:
-                    self.watch(len(some))
         return Explanation(
             node_mask=None if self.explainer_config.node_mask_type is None else node_mask.unsqueeze(1),
             edge_mask=None if self.explainer_config.edge_mask_type is None else edges_of_nodes(node_mask, edge_index),

@@ -18,7 +18,9 @@ from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symme
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gsat import GSATExplainer
+from graphfnp.explainers.gstarx import GStarX
 from graphfnp.explainers.pg_explainer import PGExplainer, pg_settings
+from graphfnp.explainers.subgraphx import SubgraphX, subgraphx_settings
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.randomness import stream
@@ -40,6 +42,8 @@ EXPLAINERS: dict[str, Named] = {
     "gnn-explainer": Named(lambda schema, seed: GNNExplainer(seed=seed)),
     "pg-explainer": Named(lambda schema, seed: PGExplainer(pg_settings(schema), seed)),
     "gsat": Named(lambda schema, seed: GSATExplainer()),
+    "subgraphx": Named(lambda schema, seed: SubgraphX(subgraphx_settings(schema), seed), "nodes"),
+    "gstarx": Named(lambda schema, seed: GStarX(seed=seed), "nodes"),
 }
 
 

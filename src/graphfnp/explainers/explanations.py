@@ -55,7 +55,7 @@ def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = 
     edges, owner = global_edge_index(graphs), node_owner(graphs)
     if explanations.scored == "edges":
         return top_edges(explanations.edge_mask, edges, owner, share)
-    return top_share(explanations.node_mask, owner, share)[edges].all(0)
+    return _kept_nodes(explanations, owner, share)[edges].all(0)
 
 
 def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> PackedGraphs:
@@ -70,7 +70,7 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
         node_kept = (graphs.edge_ptr.diff() == 0)[owner]
         node_kept[edges[:, edge_kept].flatten()] = True
     else:
-        node_kept = top_share(explanations.node_mask, owner, share)
+        node_kept = _kept_nodes(explanations, owner, share)
     number = node_kept.cumsum(0) - 1
     sizes = torch.bincount(owner[node_kept], minlength=len(graphs))
     edge_sizes = torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs))
@@ -89,3 +89,8 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
         edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
         text=None,
     )
+
+
+def _kept_nodes(explanations: Explanations, owner: Tensor, share: float) -> Tensor:
+    """[nodes], bool: the best share, without nodes that an explainer of node sets left out."""
+    return top_share(explanations.node_mask, owner, share) & (explanations.node_mask > 0)

@@ -32,11 +32,9 @@ class GStarX(CoalitionExplainer):
     The worth of a coalition is its probability minus the average ("norm_prob").
     """
 
-    def __init__(
-        self, config: GStarXConfig | None = None, seed: int = 0, watch: Callable[[int], None] | None = None
-    ) -> None:
+    def __init__(self, config: GStarXConfig | None = None, seed: int = 0) -> None:
         self.config = config or GStarXConfig()
-        super().__init__(self.config.filling, seed, watch)
+        super().__init__(self.config.filling, seed)
 
     def search(self, game: Game) -> Search[Tensor]:
         scores = yield from node_scores(game, self.config, self.seed)

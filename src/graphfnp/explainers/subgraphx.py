@@ -1,6 +1,5 @@
 """SubgraphX (Yuan et al. 2021): the connected subgraph of highest Shapley value, found by Monte Carlo tree search."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import sqrt
 
@@ -11,6 +10,7 @@ from graphfnp.explainers.coalition_explainer import CoalitionExplainer
 from graphfnp.explainers.coalitions import Filling, Game, Search
 from graphfnp.explainers.node_sets import NodeSet, components, members, reached, to_rows
 from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value
+from graphfnp.graphs import Schema
 
 DIGITS = 6  # float noise must not choose between subgraphs that are equally good
 
@@ -29,14 +29,17 @@ class SubgraphXConfig:
     filling: Filling = "auto"  # what a coalition leaves of the graph: see coalitions.Evaluator
 
 
+def subgraphx_settings(schema: Schema | None) -> SubgraphXConfig:
+    """The published settings: more nodes are tried where only degrees tell nodes apart, as on BA2Motifs."""
+    return SubgraphXConfig(expand=20 if schema is not None and schema.features == "degree" else 12)
+
+
 class SubgraphX(CoalitionExplainer):
     """The mask is 1 on the nodes of argmax_S Shapley(S) among the connected subgraphs visited, 0 elsewhere."""
 
-    def __init__(
-        self, config: SubgraphXConfig | None = None, seed: int = 0, watch: Callable[[int], None] | None = None
-    ) -> None:
+    def __init__(self, config: SubgraphXConfig | None = None, seed: int = 0) -> None:
         self.config = config or SubgraphXConfig()
-        super().__init__(self.config.filling, seed, watch)
+        super().__init__(self.config.filling, seed)
 
     def search(self, game: Game) -> Search[Tensor]:
         best = yield from TreeSearch(game, self.config, self.seed).run()
