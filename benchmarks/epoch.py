@@ -17,7 +17,8 @@ from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.methods import make_classifier
-from graphfnp.training import TrainingConfig, _Loop
+from graphfnp.training import _Loop
+from graphfnp.training_config import TrainingConfig
 from plain_pyg import PlainGCN, plain_data, train_epoch
 from side_by_side import alternate, options, record
 

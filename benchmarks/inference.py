@@ -17,7 +17,8 @@ from graphfnp.datasets.load import load
 from graphfnp.experiments.protocol import METHODS, WIDTH
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training import train
+from graphfnp.training_config import TrainingConfig
 
 TARGET = Path(__file__).parent.parent / "results" / "inference.json"
 

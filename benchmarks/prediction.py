@@ -21,7 +21,8 @@ from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import make_classifier
 from graphfnp.model.graphfnp import GraphFNP
 from graphfnp.prediction import BATCH_SIZE, NUM_DRAWS, collect
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training import train
+from graphfnp.training_config import TrainingConfig
 from plain_pyg import PlainGCN, plain_data
 from side_by_side import alternate, options, record
 

@@ -13,7 +13,8 @@ from graphfnp.label_shift import assumed_mix, moved_to_mix
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import RawPredictions, TrainedModel, conformal_sets, predict
 from graphfnp.run import Run
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training import train
+from graphfnp.training_config import TrainingConfig
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 

@@ -9,7 +9,7 @@ import pytest
 from graphfnp.errors import InvalidConfig
 from graphfnp.methods import CLASSIFIERS, make_config
 from graphfnp.settings import from_json, names, to_json, with_overrides
-from graphfnp.training import TrainingConfig
+from graphfnp.training_config import TrainingConfig
 
 
 @dataclass(frozen=True)

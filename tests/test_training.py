@@ -19,7 +19,8 @@ from graphfnp.evaluation import evaluate
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import CLASSIFIERS, make_classifier
 from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
-from graphfnp.training import Event, Training, TrainingConfig, train
+from graphfnp.training import Event, Training, train
+from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE, Progress
 from graphfnp.weight_average import WeightAverage
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small

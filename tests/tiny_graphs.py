@@ -10,7 +10,7 @@ from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import CLASSIFIERS
 from graphfnp.randomness import stream
 from graphfnp.settings import names
-from graphfnp.training import TrainingConfig
+from graphfnp.training_config import TrainingConfig
 
 TINY_TRAINING = TrainingConfig(epochs=2, batch_size=16, validation_draws=4, finishing_epochs=1)
 

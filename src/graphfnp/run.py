@@ -30,7 +30,8 @@ from graphfnp.evaluation import evaluate_part
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
 from graphfnp.settings import from_json, to_json
-from graphfnp.training import Event, Training, TrainingConfig, train
+from graphfnp.training import Event, Training, train
+from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE
 
 CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"

@@ -5,56 +5,28 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from lightning.fabric import Fabric
 from torch import Tensor
 
 from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.calibration.kinds import SCALARS, Kind
+from graphfnp.calibration.kinds import SCALARS
 from graphfnp.class_balance import check_labels, class_weights, weighted_shares
 from graphfnp.classifier import GraphClassifier, Phase, check_partition
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.held_out import fit_held_out, held_back
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
+from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE, TrainingState
 from graphfnp.weight_average import WeightAverage
 
 TIE = 1e-4  # validation losses this close are equal, and the later epoch has seen more
-
-
-@dataclass(frozen=True)
-class TrainingConfig:
-    """One recipe for all methods."""
-
-    epochs: int = 60
-    batch_size: int = 64
-    learning_rate: float = 1e-3
-    patience: int = 20  # epochs without a better validation loss before training stops
-    stop_at: int | None = None  # end after this many epochs and keep the last: chosen beforehand, not by this run
-    class_balance: Literal["balanced", "plain"] = "balanced"  # balanced: every class weighs the same in all losses
-    average_decay: float = 0.99  # of the moving average of the weights; 0: none
-    validation_draws: int = 16
-    node_budget: int | None = None  # most nodes in a batch
-    finishing_epochs: int = 5  # of the decoder alone, after training
-    finishing_rate: float = 1e-3
-    calibration: Kind = "auto"  # auto: fallback if the method has a distance, else temperature
-    conformal_share: float = 0.0  # of validation, held back for conformal sets alone; 0: they reuse all of it
-
-    def __post_init__(self) -> None:
-        shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or not shares_are_fine:
-            raise InvalidConfig(
-                f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
-                f"average_decay={self.average_decay}, conformal_share={self.conformal_share}",
-                "epochs and batch_size >= 1, learning_rate > 0, average_decay and conformal_share in [0, 1)",
-                "change these settings",
-            )
 
 
 @dataclass(frozen=True)
@@ -121,7 +93,7 @@ class _Loop:
             phases,
             [self._optimizer(phase, config.learning_rate) for phase in phases],
             WeightAverage(classifier, config.average_decay),
-            {name: tensor.clone() for name, tensor in classifier.state_dict().items()},
+            _copied(classifier),
         )
 
     def _optimizer(self, phase: Phase, rate: float):
@@ -135,10 +107,10 @@ class _Loop:
         started = time.perf_counter()
         epoch = progress.epoch
         torch.manual_seed(derive_seed(self.seed, "epoch", epoch, self.fabric.global_rank))
-        was_complete = self.classifier.is_complete
+        before = None if self.classifier.is_complete else _copied(self.classifier)
         self.classifier.start_epoch(epoch, config.epochs, self.graphs)
-        if self.classifier.is_complete and not was_complete:
-            self.state.average.restart()  # what has just been placed has no past worth averaging
+        if before is not None:
+            self.state.average.place(before)
         self._share_weights()
         self.classifier.train()
         sums: dict[str, Tensor] = {}
@@ -227,7 +199,7 @@ class _Loop:
         progress = self.state.progress
         if judged.is_complete and loss <= progress.best_loss + TIE:
             progress.best_loss, progress.best_epoch = min(loss, progress.best_loss), epoch
-            self.state.best = {name: tensor.clone() for name, tensor in judged.state_dict().items()}
+            self.state.best = _copied(judged)
         judged.eval()
         sample = self.validation.batch(torch.arange(min(256, len(self.validation)))).to(self.fabric.device)
         with torch.no_grad():
@@ -296,3 +268,7 @@ class _Loop:
         """Go on where :meth:`save` left off; without a saved state, start from the beginning."""
         if self.folder is not None and (self.folder / STATE_FILE).exists():
             self.state.read(self.folder / STATE_FILE, self._identity)
+
+
+def _copied(classifier: GraphClassifier) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in classifier.state_dict().items()}

@@ -1,6 +1,7 @@
 """Exponential moving average of a classifier's weights: steadier than the last step, at no cost in prediction."""
 
 import copy
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -32,10 +33,13 @@ class WeightAverage:
             elif any(True for _ in new.buffers(recurse=False)):
                 self._flags.append((own, new))
 
-    def restart(self) -> None:
-        """Forget the past: average from the present weights on."""
-        self.averaged.load_state_dict(self.classifier.state_dict())
-        self.steps = 0
+    @torch.no_grad()
+    def place(self, before: Mapping[str, Tensor]) -> None:
+        """Weights that are not what they were ``before`` have just been placed: they have no past worth averaging."""
+        averaged = self.averaged.state_dict()
+        for name, value in self.classifier.state_dict().items():
+            if not torch.equal(value, before[name]):
+                averaged[name].copy_(value)
 
     @torch.no_grad()
     def update(self) -> None:

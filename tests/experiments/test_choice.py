@@ -29,11 +29,11 @@ def test_first_all_learning_rates_are_asked_for_on_both_tuning_seeds(tmp_path):
 def test_the_lowest_mean_curve_decides_not_the_luckiest_seed(tmp_path):
     def curve(cell):
         if cell.overrides[RATE] == 1e-3:
-            return (0.9, 0.1) if cell.seed == 0 else (0.9, 0.9)  # lucky once: mean .5
-        return (0.9, 0.4, 0.45) if cell.overrides[RATE] == 5e-4 else (0.8, 0.8)
+            return (0.1, 0.1) if cell.seed == 0 else (0.9, 0.9)  # lucky once: mean .5
+        return (0.4, 0.4, 0.3, 0.4) if cell.overrides[RATE] == 5e-4 else (0.8, 0.8)
 
     choice = choose(BBBP, "gcn", "vanilla", filled(tmp_path, BBBP, "gcn", "vanilla", curve))
-    assert choice.overrides == {RATE: 5e-4, STOP: 2}
+    assert choice.overrides == {RATE: 5e-4, STOP: 4}
     assert choice.tried[0].nll == pytest.approx(0.5)
 
 
@@ -47,17 +47,23 @@ def test_the_knob_is_tried_at_the_best_rate_and_kept_if_better(tmp_path):
 
 
 def test_epochs_before_the_method_is_complete_cannot_be_chosen(tmp_path):
-    results = filled(tmp_path, BBBP, "gcn", "graphfnp", lambda cell: (None, None, 0.6, 0.5))
-    assert choose(BBBP, "gcn", "graphfnp", results).overrides[STOP] == 4
+    results = filled(tmp_path, BBBP, "gcn", "graphfnp", lambda cell: (None, None, 0.6, 0.5, 0.5))
+    assert choose(BBBP, "gcn", "graphfnp", results).overrides[STOP] == 5
 
 
 def test_another_backbone_takes_rate_and_knob_but_has_its_own_epochs(tmp_path):
     def curve(cell):
-        return (0.9, 0.5) if cell.backbone == "gat" else (0.4, 0.5)
+        return (0.9, 0.5, 0.5) if cell.backbone == "gat" else (0.4, 0.5, 0.9)
 
     results = filled(tmp_path, BBBP, "gat", "vanilla", curve)
     assert choose(BBBP, "gcn", "vanilla", results).overrides[STOP] == 1
-    assert choose(BBBP, "gat", "vanilla", results).overrides[STOP] == 2
+    assert choose(BBBP, "gat", "vanilla", results).overrides[STOP] == 3
+
+
+def test_a_single_lucky_epoch_is_not_chosen(tmp_path):
+    lucky = (0.9, 0.3, 0.9, 0.5, 0.5, 0.5)
+    results = filled(tmp_path, BBBP, "gcn", "vanilla", lambda cell: lucky)
+    assert choose(BBBP, "gcn", "vanilla", results).overrides[STOP] == 5
 
 
 def test_an_ensemble_and_a_random_scaffold_column_ask_for_no_tuning_of_their_own(tmp_path):

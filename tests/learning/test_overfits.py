@@ -9,7 +9,8 @@ from graphfnp.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import CLASSIFIERS, make_classifier
 from graphfnp.prediction import predict
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training import train
+from graphfnp.training_config import TrainingConfig
 from tiny_graphs import NUMBERS, shapes, small
 
 FITTING = TrainingConfig(

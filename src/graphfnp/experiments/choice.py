@@ -63,14 +63,18 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
 
 
 def _at_best_epoch(point: Mapping[str, Any], curves: list[list[float | None]]) -> Tried:
-    """Epochs that every seed reached and in which the method was complete; of equal ones the first."""
+    """Epochs that every seed reached and in which the method was complete; of equal ones the first.
+
+    An epoch is judged with the one before and the one after: a single one may be low by luck.
+    """
     means = {
         epoch: fmean(values)
         for epoch, values in enumerate(zip(*curves, strict=False), start=1)
         if all(value is not None for value in values)
     }
-    best = min(means, key=means.__getitem__)
-    return Tried(point, best, means[best])
+    smooth = {epoch: fmean(means[near] for near in range(epoch - 1, epoch + 2) if near in means) for epoch in means}
+    best = min(smooth, key=smooth.__getitem__)
+    return Tried(point, best, smooth[best])
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:

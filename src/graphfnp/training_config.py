@@ -1,0 +1,36 @@
+"""The recipe of a training: the same settings for all methods."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from graphfnp.calibration.kinds import Kind
+from graphfnp.errors import InvalidConfig
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """One recipe for all methods."""
+
+    epochs: int = 60
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    patience: int = 20  # epochs without a better validation loss before training stops
+    stop_at: int | None = None  # end after this many epochs and keep the last: chosen beforehand, not by this run
+    class_balance: Literal["balanced", "plain"] = "balanced"  # balanced: every class weighs the same in all losses
+    average_decay: float = 0.99  # of the moving average of the weights; 0: none
+    validation_draws: int = 16
+    node_budget: int | None = None  # most nodes in a batch
+    finishing_epochs: int = 5  # of the decoder alone, after training
+    finishing_rate: float = 1e-3
+    calibration: Kind = "auto"  # auto: fallback if the method has a distance, else temperature
+    conformal_share: float = 0.0  # of validation, held back for conformal sets alone; 0: they reuse all of it
+
+    def __post_init__(self) -> None:
+        shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
+        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or not shares_are_fine:
+            raise InvalidConfig(
+                f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
+                f"average_decay={self.average_decay}, conformal_share={self.conformal_share}",
+                "epochs and batch_size >= 1, learning_rate > 0, average_decay and conformal_share in [0, 1)",
+                "change these settings",
+            )
