@@ -17,6 +17,7 @@ class Structure:
     node_type: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
     x: Tensor | None = None  # [nodes, columns] where node features are continuous
+    names: tuple[str, ...] = ()  # words of the nodes, where they are words
 
     @property
     def num_nodes(self) -> int:

@@ -9,6 +9,8 @@ import typer
 
 from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.data import DataFolder, data_app
+from graphfnp.cli.explain import explain
+from graphfnp.cli.rationales import rationales
 from graphfnp.cli.table import table
 
 # Threads that spin while they wait make a shared machine crawl.
@@ -24,6 +26,8 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.command()(table)
 app.command("calibrate")(calibrate_run)
+app.command()(rationales)
+app.command()(explain)
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential."
@@ -127,20 +131,6 @@ def predict(
     from graphfnp.cli import commands
 
     commands.predict_rows(run, source, out, smiles, draws, seed, data, as_json, prior)
-
-
-@app.command()
-def rationales(
-    run: RunFolder,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/rationales].")] = None,
-    candidates: Annotated[int, typer.Option(help="Structures drawn for each rationale; the best is kept.")] = 120,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Decode what the model looks for into small graphs: rationales.json and a drawing of each."""
-    from graphfnp.cli import commands
-
-    commands.decode_rationales(run, out, candidates, seed, as_json)
 
 
 @app.command()

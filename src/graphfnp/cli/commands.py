@@ -13,7 +13,6 @@ import typer
 from lightning.fabric import Fabric
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
 from graphfnp.checkpoint import write_atomically, write_json
@@ -22,10 +21,8 @@ from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.datasets.dataset import PARTS, Dataset, Problem
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.datasets.tables import summary
-from graphfnp.decoding import DecodingConfig, find_rationales
-from graphfnp.errors import InvalidConfig, InvalidGraphs
+from graphfnp.errors import InvalidConfig
 from graphfnp.evaluation import evaluate_part
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 from graphfnp.label_shift import estimated_mix, moved_to_mix
@@ -33,11 +30,10 @@ from graphfnp.methods import make_config
 from graphfnp.prediction import conformal_sets, predict
 from graphfnp.records import prediction_records
 from graphfnp.report.assemble import report_of_run
-from graphfnp.report.drawing import draw_structure
 from graphfnp.report.page import write_report
 from graphfnp.run import METRICS, Plan, Run, execute
 from graphfnp.settings import with_overrides
-from graphfnp.training import TrainingConfig
+from graphfnp.training_config import TrainingConfig
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
@@ -167,7 +163,7 @@ def predict_rows(
     schema = model.classifier.schema
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
-    graphs, rows, problems = _read_input(source, schema, data, seed, smiles)
+    graphs, rows, problems = read_input(source, schema, data, seed, smiles)
     predictions = sets = None
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
@@ -189,7 +185,7 @@ def predict_rows(
             raise typer.Exit(1)
 
 
-def _read_input(
+def read_input(
     source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
 ) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
     """Graphs, their rows and the rows that are none: of one SMILES, a file or a dataset's name."""
@@ -237,52 +233,6 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
             out.print(
                 "model: uncertainty of the model in nats; domain: share of training graphs less strange", style="dim"
             )
-
-
-def decode_rationales(folder: Path, target: Path | None, candidates: int, seed: int, as_json: bool) -> None:
-    model = Run(folder).model
-    schema = model.classifier.schema
-    found = find_rationales(model, DecodingConfig(candidates=candidates), seed)
-    if found is None:
-        raise InvalidGraphs(
-            f"{folder}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp"
-        )
-    target = target or folder / "rationales"
-    records: list[dict[str, Any]] = []
-    for number_, structure in track(
-        list(enumerate(found.structures)), description="drawing", console=err, disable=as_json, transient=True
-    ):
-        assert structure is not None
-        assert found.class_probability is not None
-        assert found.similarity is not None
-        smiles = structure_to_smiles(structure, schema) if schema.kind == "molecule" else None
-        records.append(
-            {
-                "rationale": number_,
-                "label": schema.class_names[int(found.label[number_])],
-                "num_nodes": structure.num_nodes,
-                "valid": smiles is not None if schema.kind == "molecule" else True,
-                "smiles": smiles,
-                "node_types": [schema.node_types[kind] for kind in structure.node_type],
-                "edges": [[i, j, schema.edge_types[kind]] for i, j, kind in structure.edges],
-                "class_probability": float(found.class_probability[number_]),
-                "similarity": float(found.similarity[number_]),
-            }
-        )
-        write_atomically(target / f"rationale-{number_}.svg", draw_structure(structure, schema).encode())
-    write_json(target / "rationales.json", records)
-    if as_json:
-        typer.echo(json.dumps(records, indent=1))
-        return
-    table = Table("rationale", "class", "nodes", "p(class)", "kernel", "structure", box=SIMPLE_HEAD)
-    for record in records:
-        shape = record["smiles"] or " ".join(f"{i}-{j}" for i, j, _ in record["edges"])
-        table.add_row(
-            str(record["rationale"]), escape(record["label"]), str(record["num_nodes"]),
-            percent(record["class_probability"]), number(record["similarity"]), escape(shape),
-        )  # fmt: skip
-    out.print(table)
-    out.print(f"drawings and rationales.json in {target}", highlight=False, markup=False)
 
 
 def write_run_report(folder: Path, data: Path | None) -> None:

@@ -17,6 +17,7 @@ def part(structure: Structure, nodes: Collection[int]) -> Structure:
         tuple(structure.node_type[node] for node in kept),
         tuple((number[i], number[j], kind) for i, j, kind in structure.edges if i in number and j in number),
         None if structure.x is None else structure.x[kept],
+        tuple(structure.names[node] for node in kept) if structure.names else (),
     )
 
 

@@ -63,9 +63,16 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
                 node_type=tuple(node_kinds[start:end]),
                 edges=tuple((i, j, kind) for (i, j), kind in sorted(unique.items())),
                 x=graphs.x[start:end].float() if graphs.schema.is_continuous else None,
+                names=_words(graphs, index, end - start),
             )
         )
     return structures
+
+
+def _words(graphs: PackedGraphs, index: int, count: int) -> tuple[str, ...]:
+    """The words of a sentence's nodes, where each node is one."""
+    words = () if graphs.schema.kind != "text" or graphs.text is None else tuple(graphs.text[index].split())
+    return words if len(words) == count else ()
 
 
 def structure_to_mol(structure: Structure, schema: Schema) -> Chem.Mol | None:

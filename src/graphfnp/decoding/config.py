@@ -25,6 +25,7 @@ class DecodingConfig:
     kernel_weight: float = 0.0  # small parts of large graphs are far from all whole graphs
     least_kernel: float = 0.01  # what is farther than this is simply far
     likelihood_weight: float = 1.0
+    data_weight: float = 0.0  # of the log odds ratio (less a standard error) of finding it in graphs of its class
     tolerance: float = 0.2  # share of its log-odds that a structure may lose by pruning
 
     def __post_init__(self) -> None:
@@ -45,7 +46,12 @@ def decoding_for(schema: Schema) -> DecodingConfig:
     """
     config = DecodingConfig()
     if schema.kind == "molecule":
-        return replace(config, training_graphs=20, smallest=3, largest=14, kernel_weight=2.0, likelihood_weight=0.05)
+        return replace(
+            config, training_graphs=20, smallest=3, largest=18, size_decay=0.85, beam=8, kernel_weight=2.0,
+            likelihood_weight=0.05, data_weight=0.5,
+        )  # fmt: skip
+    if schema.kind == "text":
+        return replace(config, training_graphs=20, smallest=2, largest=8, kernel_weight=1.0, likelihood_weight=0.0)
     return config
 
 

@@ -1,7 +1,7 @@
 """Decode every rationale: the best of many candidates, then without what its evidence does not need."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from graphfnp.randomness import stream
 from graphfnp.rationales import Rationales, Structure
 
 INVALID = 1e6  # what a structure that is no molecule loses: it is shown only where there is no other
-SEARCHED = 200  # training graphs in which pruning looks for structures
+SEARCHED, SEARCHED_MOLECULES = 200, 1000  # training graphs in which structures are sought; molecules are quicker
 
 
 @torch.no_grad()
@@ -62,10 +62,14 @@ def _best(
         mine[score[mine].topk(min(config.beam, len(mine))).indices]
         for mine in (torch.where(owner == number)[0] for number in range(len(rationales)))
     ])  # fmt: skip
-    support = None if graphs is None or schema.is_continuous else _support(graphs)
+    support = None if graphs is None or schema.is_continuous else Support.of(graphs)
     smaller = pruned(model, [candidates.structures[k] for k in beam.tolist()], owner[beam], config, support)
     found = evidence(model, smaller, owner[beam])
     final = found.score(config) - INVALID * torch.tensor([not is_sound(one, schema) for one in smaller])
+    if support is not None and config.data_weight:
+        label = rationales.label[owner[beam]].tolist()
+        ratios = [support.log_odds_ratio(one, own) for one, own in zip(smaller, label, strict=True)]
+        final = final + config.data_weight * torch.tensor(ratios)
     best = torch.stack([torch.where(owner[beam] == r, final, -torch.inf).argmax() for r in range(len(rationales))])
     return replace(
         rationales,
@@ -77,18 +81,31 @@ def _best(
     )
 
 
-def _support(graphs: PackedGraphs) -> Callable[[Structure], Tensor]:
-    """Which of some training graphs hold a structure; each structure is sought once."""
-    searched = Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // SEARCHED)]))
-    known: dict[object, Tensor] = {}
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Some training graphs in which structures are sought, each structure once."""
 
-    def holds(structure: Structure) -> Tensor:
-        key = identity(structure, graphs.schema)
-        if key not in known:
-            known[key] = searched.contain(structure)
-        return known[key]
+    searched: Searched
+    known: dict[object, Tensor] = field(default_factory=dict)
 
-    return holds
+    @classmethod
+    def of(cls, graphs: PackedGraphs) -> "Support":
+        count = SEARCHED_MOLECULES if graphs.schema.kind == "molecule" else SEARCHED
+        return cls(Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // count)])))
+
+    def __call__(self, structure: Structure) -> Tensor:
+        """[graphs]: does each hold the structure?"""
+        key = identity(structure, self.searched.graphs.schema)
+        if key not in self.known:
+            self.known[key] = self.searched.contain(structure)
+        return self.known[key]
+
+    def log_odds_ratio(self, structure: Structure, label: int) -> float:
+        """Of holding the structure, graphs of the class against the others, less one standard error."""
+        holds, own = self(structure), self.searched.graphs.y == label
+        cells = [float((a & b).sum()) + 0.5 for b in (own, ~own) for a in (holds, ~holds)]
+        ratio = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
+        return ratio - math.sqrt(sum(1 / cell for cell in cells))
 
 
 def is_sound(structure: Structure, schema: Schema) -> bool:

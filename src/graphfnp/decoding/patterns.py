@@ -1,5 +1,6 @@
 """Where a structure occurs in graphs: SMARTS for molecules, induced subgraphs for the rest."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,7 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
+from graphfnp.datasets.atoms import read_token
 from graphfnp.datasets.smiles import read_molecule
 from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
 from graphfnp.datasets.subgraphs import Adjacency, Pattern, adjacency, core_numbers
@@ -86,3 +88,32 @@ class Searched:
         query = Chem.MolFromSmarts(smarts)
         with rdBase.BlockLogs():
             return [() if molecule is None else molecule.GetSubstructMatch(query) for molecule in self.molecules]
+
+    def all_places(self, structure: Structure, chosen: Sequence[int]) -> list[tuple[int, ...]]:
+        """For the chosen graphs all nodes of all copies; hydrogens that the structure has are among them."""
+        query = None
+        if self.graphs.schema.kind == "molecule" and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
+            query = Chem.MolFromSmarts(smarts)
+        if query is None:
+            pattern = Pattern(structure)
+            return [pattern.first_copy(self.structures[one].node_type, *self.neighbours[one]) for one in chosen]
+        with_hydrogens = _atoms_with_hydrogens(structure, self.graphs.schema)
+        found: list[tuple[int, ...]] = []
+        for molecule in (self.molecules[one] for one in chosen):
+            if molecule is None:
+                found.append(())
+                continue
+            copies = molecule.GetSubstructMatches(query, maxMatches=32)
+            bearing = {copy[place] for copy in copies for place in with_hydrogens}
+            near = (atom for node in bearing for atom in molecule.GetAtomWithIdx(node).GetNeighbors())
+            hydrogens = {atom.GetIdx() for atom in near if atom.GetAtomicNum() == 1}
+            found.append(tuple(sorted(hydrogens.union(*copies))))
+        return found
+
+
+def _atoms_with_hydrogens(structure: Structure, schema: Schema) -> list[int]:
+    """Places in the pattern, which leaves hydrogens out, of atoms that have one in the structure."""
+    hydrogen = [read_token(schema.node_types[kind])[0] == 1 for kind in structure.node_type]
+    place = {node: k for k, node in enumerate(node for node, light in enumerate(hydrogen) if not light)}
+    ends = [(i, j) for i, j, _ in structure.edges if hydrogen[i] != hydrogen[j]]
+    return sorted({place[j if hydrogen[i] else i] for i, j in ends})

@@ -34,23 +34,23 @@ def draw_structure(
     return picture_structure(structure, schema, highlight_nodes, highlight_edges).svg()
 
 
-def picture_graph(graphs: PackedGraphs, index: int) -> Picture:
-    """The same, in every format."""
+def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (), edges: Pairs | None = None) -> Picture:
+    """The same, in every format; with ``edges``, these are marked instead, and with ``nodes`` these nodes."""
     graphs = graphs.select([index])
     structure = structures_from_graphs(graphs)[0]
     marked = (
         graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
     )
-    truth = {(a, b) for a, b in marked.T.tolist()}
+    truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
     text = None if graphs.text is None else graphs.text[0]
     if text is not None and graphs.schema.features == "molecule":
         molecule = read_molecule(text)
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
-            return MoleculePicture(molecule, WIDTH, HEIGHT, edges=truth if known else ())
+            return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), truth if known else ())
     if text is not None and graphs.schema.kind == "text" and len(text.split()) == structure.num_nodes:
-        return _sketch_words(text.split(), structure, (), truth)
-    return picture_structure(structure, graphs.schema, (), truth)
+        return _sketch_words(text.split(), structure, nodes, truth)
+    return picture_structure(structure, graphs.schema, nodes, truth)
 
 
 def picture_structure(
@@ -60,6 +60,8 @@ def picture_structure(
     molecule = structure_to_mol(structure, schema) if schema.kind == "molecule" else None
     if molecule is not None and molecule.GetNumAtoms() == structure.num_nodes:
         return MoleculePicture(molecule, WIDTH, HEIGHT, highlight_nodes, highlight_edges)
+    if structure.names:
+        return _sketch_words(structure.names, structure, highlight_nodes, highlight_edges)
     return _sketch_layout(structure, schema, highlight_nodes, highlight_edges)
 
 

@@ -1,0 +1,76 @@
+"""``graphfnp explain``: which rationales a prediction leans on, and where the input holds them."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphfnp.cli.data import DataFolder
+
+MOST = 24  # graphs on one page
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")],
+    source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/explanation].")] = None,
+    rows: Annotated[
+        str | None, typer.Option(help=f"Graphs to explain, e.g. 0,7,12 [default: the first {MOST}].")
+    ] = None,
+    explainer: Annotated[str, typer.Option(help="What explains: rationales.")] = "rationales",
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
+    candidates: Annotated[int, typer.Option(help="Structures drawn from the decoder for each rationale.")] = 120,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    data: DataFolder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
+) -> None:
+    """Draw inputs beside the rationales they are correlated with: explanation.html and explanations.json."""
+    from dataclasses import replace
+
+    from graphfnp.cli.commands import read_input
+    from graphfnp.cli.console import out as console
+    from graphfnp.decoding.config import decoding_for
+    from graphfnp.decoding.explanation import explain_by_rationales
+    from graphfnp.decoding.find import find_rationales
+    from graphfnp.errors import InvalidConfig, InvalidGraphs
+    from graphfnp.matching import matching
+    from graphfnp.report.explanation_page import explanation_records, write_explanations
+    from graphfnp.run import Run
+
+    if explainer != "rationales":
+        raise InvalidConfig(f"--explainer {explainer}", "rationales", "leave the option out")
+    loaded = Run(run)
+    model, schema = loaded.model, loaded.model.classifier.schema
+    if model.classifier.rationales() is None:
+        raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
+    graphs, _, problems = read_input(source, schema, data, seed, smiles)
+    if graphs is None or not len(graphs):
+        reason = problems[0].reason if problems else "no graphs"
+        raise InvalidGraphs(f"{source}: {reason}", "at least one graph", "check the input")
+    chosen = list(range(min(MOST, len(graphs)))) if rows is None else _numbers(rows, len(graphs))
+    graphs = matching(graphs.select(chosen), schema)
+    config = replace(decoding_for(schema), candidates=candidates)
+    found = find_rationales(model, config, seed, loaded.dataset(data).train)
+    assert found is not None
+    explanations = explain_by_rationales(model, found, graphs, seed)
+    labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
+    folder = out or run / "explanation"
+    title = f"Why {loaded.plan.method} says so: {source}"
+    page = write_explanations(folder, title, explanations, found, labels if any(labels) else ())
+    if as_json:
+        typer.echo(json.dumps(explanation_records(explanations, found), indent=1))
+    else:
+        console.print(f"explanation  {page}", highlight=False, markup=False)
+
+
+def _numbers(text: str, count: int) -> list[int]:
+    from graphfnp.errors import InvalidConfig
+
+    try:
+        chosen = [int(one) for one in text.split(",")]
+    except ValueError:
+        chosen = [-1]
+    if not all(0 <= one < count for one in chosen):
+        raise InvalidConfig(f"--rows {text}", f"numbers from 0 to {count - 1} with commas between", "check the rows")
+    return chosen

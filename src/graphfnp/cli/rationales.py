@@ -1,0 +1,93 @@
+"""``graphfnp rationales``: what a run's model looks for, as a gallery with its evidence."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphfnp.cli.data import DataFolder
+
+SOURCES = ("both", "decoder", "training")
+
+
+def rationales(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/rationales].")] = None,
+    candidates: Annotated[
+        int, typer.Option(help="Structures drawn from the decoder for each rationale; the best is kept.")
+    ] = 120,
+    source: Annotated[
+        str, typer.Option(help="Where candidates come from: both, decoder, or training (parts of training graphs).")
+    ] = "both",
+    temperature: Annotated[float | None, typer.Option(help="Of the decoder; 0: most probable decisions only.")] = None,
+    beam: Annotated[int | None, typer.Option(help="Candidates of a rationale that are pruned and compared.")] = None,
+    other: Annotated[
+        list[Path] | None, typer.Option("--other", help="Run with another seed, to see what is stable; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    data: DataFolder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
+) -> None:
+    """Decode what the model looks for into small graphs: gallery.html, drawings, rationales.json, SMILES and SMARTS."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from graphfnp.cli.console import err, number, percent
+    from graphfnp.cli.console import out as console
+    from graphfnp.decoding.config import decoding_for
+    from graphfnp.decoding.coverage import data_evidence
+    from graphfnp.decoding.find import find_rationales
+    from graphfnp.decoding.records import rationale_records
+    from graphfnp.errors import InvalidConfig, InvalidGraphs
+    from graphfnp.report.gallery import write_gallery
+    from graphfnp.report.gallery_figures import gallery_figures
+    from graphfnp.run import Run
+
+    if source not in SOURCES:
+        raise InvalidConfig(f"--source {source}", f"one of {', '.join(SOURCES)}", "choose one of these")
+    loaded = Run(run)
+    model, schema = loaded.model, loaded.model.classifier.schema
+    if model.classifier.rationales() is None:
+        raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
+    changes: dict[str, Any] = {"candidates": candidates if source != "training" else 0}
+    if source == "decoder":
+        changes["training_graphs"] = 0
+    elif source == "training":
+        changes["training_graphs"] = max(20, decoding_for(schema).training_graphs)
+    changes |= {name: value for name, value in (("temperature", temperature), ("beam", beam)) if value is not None}
+    config = replace(decoding_for(schema), **changes)
+    dataset = loaded.dataset(data)
+    train = dataset.train
+    with err.status("decoding") if not as_json else _silent():
+        found = find_rationales(model, config, seed, train)
+        assert found is not None
+        others = [find_rationales(Run(one).model, config, seed, train) for one in other or []]
+        evidence = data_evidence(model, found, train, dataset.test)
+    records = rationale_records(found, schema, evidence, [one for one in others if one is not None])
+    folder = out or run / "rationales"
+    part = dataset.test if len(dataset.split.test) else dataset.validation
+    title = f"Rationales of {loaded.plan.method} on {dataset.name}"
+    page = write_gallery(folder, title, found, records, train, gallery_figures(model, found, part, loaded.plan.seed))
+    if as_json:
+        typer.echo(json.dumps(records, indent=1))
+        return
+    table = Table("rationale", "class", "p(class)", "kernel", "coverage", "precision", "structure", box=SIMPLE_HEAD)
+    for record in records:
+        shape = record["smiles"] or record["words"] or record["motif"] or "not valid"
+        alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""
+        table.add_row(
+            f"R{record['rationale'] + 1}", escape(record["label"]), percent(record["class_probability"]),
+            number(record["similarity"]), percent(record["coverage"]), percent(record["precision"]),
+            escape(shape + alerts),
+        )  # fmt: skip
+    console.print(table)
+    console.print(f"gallery  {page}", highlight=False, markup=False)
+
+
+def _silent():
+    from contextlib import nullcontext
+
+    return nullcontext()

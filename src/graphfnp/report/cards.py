@@ -1,0 +1,73 @@
+"""Pages of cards: a drawing, a sentence, facts and small drawings on each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from graphfnp.report.inline import inline_svg
+from graphfnp.report.sketch import Picture
+
+
+@dataclass(frozen=True)
+class Tag:
+    text: str
+    alert: bool = False
+
+
+@dataclass(frozen=True)
+class Thumb:
+    drawing: Markup
+    caption: str
+    hue: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    heading: str
+    drawing: Markup
+    hue: str
+    sentence: str = ""
+    tags: Sequence[Tag] = ()
+    code: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    thumbs: Sequence[Thumb] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    hue: str
+    cards: Sequence[Card] = field(default_factory=list)
+
+
+def drawn(picture: Picture, name: str, label: str, folder: Path | None = None) -> Markup:
+    """A picture as a piece of the page and, with a folder, as a file of this name too."""
+    svg = picture.svg()
+    if folder is not None:
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    return inline_svg(svg, name, label)
+
+
+def write_cards(
+    path: Path,
+    title: str,
+    lead: Sequence[str],
+    groups: Sequence[Group],
+    footer: str,
+    plates: Sequence[Thumb] = (),
+    width: int = 360,
+    thumbs: int = 4,
+) -> Path:
+    """One self-contained HTML page."""
+    environment = Environment(
+        loader=PackageLoader("graphfnp.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    page = environment.get_template("gallery.html").render(
+        title=title, lead=lead, groups=groups, footer=footer, plates=plates, width=width, thumbs=thumbs
+    )
+    path.write_text(page, encoding="utf-8")
+    return path

@@ -1,0 +1,101 @@
+"""The per-graph view: an input beside the rationales it is correlated with, and where it holds them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graphfnp.checkpoint import write_json
+from graphfnp.decoding.explanation import RationaleExplanations
+from graphfnp.graphs import PackedGraphs
+from graphfnp.rationales import Rationales
+from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
+from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.palette import hue
+
+SHOWN = 3  # rationales beside a graph
+MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
+
+LEAD = (
+    "Marked in each input: the edges that matter most for its predicted class, by what leaving them out costs the "
+    "prediction and the kernel, and by the rationales found in it.",
+    "Beside it the rationales it is correlated with, in the share of draws below each; weight is the rationale's share "
+    "in the local rationale. Where an input holds a rationale's structure, the match is drawn next to it.",
+)
+
+
+def explanation_records(found: RationaleExplanations, rationales: Rationales) -> list[dict[str, Any]]:
+    """One for each graph: the prediction, the whole correlation row, the places of rationales, scores of edges."""
+    graphs, names = found.graphs, found.graphs.schema.class_names
+    score, records = found.edge_score, []
+    for graph in range(len(graphs)):
+        start, end = graphs.edge_ptr[graph : graph + 2].tolist()
+        pairs = graphs.edge_index[:, start:end].T.tolist()
+        edges = [[a, b, round(float(score[start + k]), 4)] for k, (a, b) in enumerate(pairs) if a < b]
+        row, weight = found.correlation[graph], found.weight[graph]
+        records.append({
+            "graph": graph,
+            "input": None if graphs.text is None else graphs.text[graph],
+            "class": names[int(found.target[graph])],
+            "probability": round(float(found.probability[graph]), 4),
+            "correlation": [round(value, 4) for value in row.tolist()],
+            "rationales": [
+                {
+                    "rationale": j, "label": names[int(rationales.label[j])], "correlation": round(float(row[j]), 4),
+                    "weight": round(float(weight[j]), 4), "nodes": list(found.places[graph].get(j, ())),
+                }
+                for j in row.argsort(descending=True).tolist()[:SHOWN]
+            ],
+            "edges": edges,
+        })  # fmt: skip
+    return records
+
+
+def write_explanations(
+    folder: Path, title: str, found: RationaleExplanations, rationales: Rationales, labels: Sequence[str] = ()
+) -> Path:
+    """``explanation.html`` and ``explanations.json``, and the drawing of every input."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = explanation_records(found, rationales)
+    write_json(folder / "explanations.json", records)
+    graphs, schema = found.graphs, found.graphs.schema
+    cards = []
+    for record in records:
+        graph, target = record["graph"], int(found.target[record["graph"]])
+        name = f"graph-{graph}"
+        most = max((score for *_, score in record["edges"]), default=0.0)
+        edges = [(a, b) for a, b, score in record["edges"] if most > 0 and score >= MARKED * most]
+        known = labels[graph] if labels else ""
+        cards.append(
+            Card(
+                name, f"{record['class']}, {100 * record['probability']:.0f} %",
+                drawn(picture_graph(graphs, graph, (), edges), name, f"Input {graph}", folder), hue(target),
+                code=[record["input"] or f"graph {graph}"], facts=[("known class", known)] if known else [],
+                thumbs=_thumbs(record, rationales, graphs, name),
+            )
+        )  # fmt: skip
+    groups = [
+        Group(schema.class_names[k], hue(k), own)
+        for k in range(schema.num_classes)
+        if (own := [card for card, target in zip(cards, found.target.tolist(), strict=True) if target == k])
+    ]
+    footer = "explanations.json holds the whole correlation row and a score for every edge."
+    return write_cards(folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN)
+
+
+def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, name: str) -> list[Thumb]:
+    """Each rationale, and below it the input with the match."""
+    above, below = [], []
+    for k, link in enumerate(record["rationales"]):
+        j, nodes = link["rationale"], link["nodes"]
+        structure = rationales.structures[j] if rationales.structures else None
+        if structure is None:
+            continue
+        colour = hue(int(rationales.label[j]))
+        caption = f"R{j + 1} {link['label']}: {link['correlation']:.2f}, weight {link['weight']:.2f}"
+        drawing = drawn(picture_structure(structure, graphs.schema), f"{name}-rationale-{k}", f"Rationale {j + 1}")
+        above.append(Thumb(drawing, caption, colour))
+        if nodes:
+            edges = [(a, b) for a, b, _ in record["edges"] if a in nodes and b in nodes]
+            match = picture_graph(graphs, record["graph"], nodes, edges)
+            below.append(Thumb(drawn(match, f"{name}-match-{k}", "Match"), f"R{j + 1} found here", colour))
+    return above + below

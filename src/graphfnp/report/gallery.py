@@ -1,0 +1,121 @@
+"""The gallery of a model's rationales: a page, a drawing of each, and their SMILES and SMARTS."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from graphfnp.checkpoint import write_json
+from graphfnp.decoding.patterns import Searched
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.rationales import Rationales, Structure
+from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
+from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.figure_style import figure_svg
+from graphfnp.report.inline import inline_svg
+from graphfnp.report.palette import hue
+
+LEAD = (
+    "What the model looks for: each rationale is a point it has learned to compare graphs with, and speaks for one "
+    "class. Drawn is the best structure found for it, from the decoder or a part of the training graphs nearest to "
+    "it, ranked by the model's own evidence and without what that evidence does not need.",
+    "Below each are the training graphs of its class nearest to it, with the structure marked where they hold it. "
+    "A graph correlates with a rationale if it does in more than half of the draws.",
+)
+
+
+def write_gallery(
+    folder: Path,
+    title: str,
+    rationales: Rationales,
+    records: Sequence[Mapping[str, Any]],
+    train: PackedGraphs,
+    figures: Mapping[str, Figure] | None = None,
+) -> Path:
+    """``gallery.html``, ``rationale-N.svg``, ``rationales.json``, ``rationales.smi`` and ``rationales.smarts``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = train.schema
+    write_json(folder / "rationales.json", list(records))
+    if schema.kind == "molecule":
+        for name, key in (("rationales.smi", "smiles"), ("rationales.smarts", "smarts")):
+            lines = [f"{record[key]} {record['label']}-{record['rationale']}" for record in records if record[key]]
+            (folder / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    groups = []
+    for label in rationales.label.unique().tolist():
+        own = [record for record in records if record["label"] == schema.class_names[label]]
+        cards = [_card(rationales, record, schema, train, label, folder) for record in own]
+        groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
+    plates = [
+        Thumb(inline_svg(figure_svg(figure, name), name, caption), caption)
+        for name, (caption, figure) in _captioned(figures or {}).items()
+    ]
+    footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
+    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates)
+
+
+def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
+    captions = {
+        "embedding": "Test graphs and rationales in the plane of most variance",
+        "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
+    }
+    return {name: (captions.get(name, name), figure) for name, figure in figures.items()}
+
+
+def _card(
+    rationales: Rationales, record: Mapping[str, Any], schema: Schema, train: PackedGraphs, label: int, folder: Path
+) -> Card:
+    number = record["rationale"]
+    structure = rationales.structures[number]
+    assert structure is not None
+    name = f"rationale-{number}"
+    tags = [Tag(alert, alert=True) for alert in record["alerts"]]
+    tags += [Tag(record[key]) for key in ("motif", "words") if record[key]]
+    tags += [Tag(f"from the {record['source']}")] if record["source"] else []
+    if not record["valid"]:
+        tags.append(Tag(f"not valid: {record['reason']}", alert=True))
+    facts = [
+        ("p(class) of the structure alone", _percent(record["class_probability"])),
+        ("kernel to the rationale", f"{record['similarity']:.2f}"),
+        ("coverage of its class, training", _percent(record["coverage"])),
+        ("precision, training", _percent(record["precision"])),
+    ]
+    if record.get("test"):
+        facts.append(("precision, test", _percent(record["test"]["precision"])))
+    if record["stability"] is not None:
+        facts.append(("found again by other seeds", _percent(record["stability"])))
+    return Card(
+        name, f"R{number + 1} · {record['label']}",
+        drawn(picture_structure(structure, schema), name, f"Rationale {number + 1}", folder), hue(label),
+        record.get("sentence", ""), tags, [text for key in ("smiles", "smarts") if (text := record[key])], facts,
+        _nearest(record, structure, train, name),
+    )  # fmt: skip
+
+
+def _nearest(record: Mapping[str, Any], structure: Structure, train: PackedGraphs, name: str) -> list[Thumb]:
+    """The nearest training graphs, the structure marked where they hold it."""
+    near = record.get("nearest", [])
+    graphs = train.select(torch.tensor([one["graph"] for one in near], dtype=torch.long))
+    everyone = list(range(len(graphs)))
+    places = [()] * len(graphs) if train.schema.is_continuous else Searched(graphs).all_places(structure, everyone)
+    return [
+        Thumb(
+            drawn(
+                picture_graph(graphs, k, places[k], _edges_among(graphs, k, places[k])), f"{name}-near-{k}",
+                f"Training graph {one['graph']}",
+            ),
+            f"{one['correlation']:.2f}",
+        )
+        for k, one in enumerate(near)
+    ]  # fmt: skip
+
+
+def _edges_among(graphs: PackedGraphs, index: int, nodes: Sequence[int]) -> list[tuple[int, int]]:
+    start, end = graphs.edge_ptr[index : index + 2].tolist()
+    pairs = graphs.edge_index[:, start:end].T.tolist()
+    return [(a, b) for a, b in pairs if a in nodes and b in nodes]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"

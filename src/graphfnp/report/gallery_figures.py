@@ -1,0 +1,25 @@
+"""Figures beside the gallery: the map of graphs and rationales, and the matrix of their correlations."""
+
+from matplotlib.figure import Figure
+
+from graphfnp.decoding.correlations import correlations
+from graphfnp.graphs import PackedGraphs
+from graphfnp.prediction import TrainedModel, collect, predict
+from graphfnp.rationales import Rationales
+from graphfnp.report.maps import correlation_matrix, embedding_map
+from graphfnp.report.selection import both_ends
+
+
+def gallery_figures(
+    model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, seed: int = 0
+) -> dict[str, Figure]:
+    """By name; none without graphs."""
+    found = correlations(model, graphs, seed=seed) if len(graphs) else None
+    if found is None:
+        return {}
+    predictions, names = predict(model, graphs, seed=seed), graphs.schema.class_names
+    embedding = collect(model.classifier, graphs, 1, seed).embedding
+    return {
+        "embedding": embedding_map(embedding, predictions, names, rationales),
+        "correlation": correlation_matrix(found, rationales, predictions, names, both_ends(predictions)),
+    }
