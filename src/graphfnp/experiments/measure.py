@@ -18,6 +18,7 @@ from graphfnp.checkpoint import read_json, write_tensors
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.experiments.cell import Cell
+from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.scores import all_scores, negative_log_likelihood
 from graphfnp.metrics.selective import risk_coverage
 from graphfnp.prediction import RawPredictions, collect
@@ -80,7 +81,15 @@ def scores(calibration: Calibration, raw: RawPredictions, y: torch.Tensor) -> di
     predictions = Predictions(calibration.apply(raw.logits, raw.distance), y, raw.distance)
     found = all_scores(predictions)
     errors = (predictions.label != y).double()
-    return {**{name: found[name] for name in KEPT}, "aurc": risk_coverage(1 - predictions.confidence, errors).area}
+    area = risk_coverage(1 - predictions.confidence, errors).area
+    return {**{name: found[name] for name in KEPT}, "aurc": area, "bins": _bins(predictions)}
+
+
+def _bins(predictions: Predictions) -> list[list[float]]:
+    """Share of graphs, confidence and accuracy of each bin that is not empty: a reliability curve, without the graphs."""
+    bins = reliability_bins(predictions.probabilities, predictions.y)
+    rows = torch.stack([bins.share, bins.confidence, bins.accuracy], dim=1)
+    return [[float(f"{value:.3g}") for value in row] for row in rows[bins.share > 0].tolist()]
 
 
 def weighted_nll(calibration: Calibration, raw: RawPredictions, y: torch.Tensor, weight: torch.Tensor) -> float:
