@@ -17,6 +17,8 @@ def table(
     fill: Annotated[bool, typer.Option("--fill", help="Train the missing cells; stop and go on at will.")] = False,
     workers: Annotated[int, typer.Option(help="Processes, one thread each.")] = 1,
     budget: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray: workers anywhere on a Ray cluster.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster [default: a Ray of its own].")] = None,
     dataset: Annotated[Several, typer.Option(help="Only this column; repeatable.")] = None,
     backbone: Annotated[Several, typer.Option(help="Only this backbone; repeatable.")] = None,
     method: Annotated[Several, typer.Option(help="Only this row; repeatable.")] = None,
@@ -31,7 +33,7 @@ def table(
     which = {"columns": dataset, "backbones": backbone, "methods": method}
     found = tables.open_results(results)
     if fill:
-        tables.fill_table(name, which, found, keep, workers, budget)
+        tables.fill_table(name, which, found, tables.Engine(engine, address, keep, workers, budget))
     if write is not None:
         tables.write_document(found, write)
     elif as_json:

@@ -1,6 +1,7 @@
 """What ``graphfnp table`` does, once the heavy libraries may be imported."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +57,37 @@ def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
 
 
 def write_document(results: Results, path: Path) -> None:
-    write_atomically(path, document(results).encode())
+    write_atomically(path, document(results, path.parent / "images").encode())
     out.print(f"tables  {path}", highlight=False, markup=False)
 
 
-def fill_table(
-    name: str | None, which: Mapping[str, Any], results: Results, keep: Path, workers: int, budget: float | None
-) -> None:
+@dataclass(frozen=True)
+class Engine:
+    """Where cells are trained, and for how long."""
+
+    name: str
+    address: str | None
+    keep: Path
+    workers: int
+    minutes: float | None
+
+    def fill(self, table: Table, results: Results, watch: Callable[[News, Outcome], None]) -> Outcome:
+        if self.name == "ray":
+            from graphfnp.experiments.fill_cluster import fill_cluster
+
+            return fill_cluster(table.missing, results, self.workers, self.minutes, watch, self.address)
+        if self.name != "local":
+            raise InvalidConfig(f"--engine {self.name}", "local or ray", "choose one of these")
+        return fill(table.missing, results, self.keep, self.workers, self.minutes, watch)
+
+
+def fill_table(name: str | None, which: Mapping[str, Any], results: Results, engine: Engine) -> None:
     """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
     table = chosen(name, which)
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=err) as progress:
         total = progress.add_task("cells", total=None)
-        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(workers)]
+        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(engine.workers)]
 
         def watch(news: News, outcome: Outcome) -> None:
             state = "" if news.kind == "epoch" else f" ({news.kind})"
@@ -78,7 +97,7 @@ def fill_table(
             if news.kind == "done":
                 progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
 
-        outcome = fill(table.missing, results, keep, workers, budget, watch)
+        outcome = engine.fill(table, results, watch)
     err.print(f"{outcome.done} cells done, {outcome.left} known to be left", highlight=False)
     for cell, reason in outcome.failed.items():
         err.print(f"failed: {cell}: {reason}", style="yellow", highlight=False, markup=False)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from graphfnp.experiments.figures import draw
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render, render_choices, render_claims
 from graphfnp.experiments.results import Results
@@ -17,10 +18,13 @@ def costs(folder: Path) -> dict[str, float]:
     return json.loads(path.read_text())["ratio"] if path.is_file() else {}
 
 
-def document(results: Results) -> str:
+def document(results: Results, images: Path | None = None) -> str:
+    """The page; its figures are written to ``images``, which must lie beside it."""
     ratios = costs(results.folder.parent)
     tables = [render(table, results, ratios) for table in TABLES.values()]
-    parts = [_head(results), render_claims(results), *tables, render_choices(results)]
+    drawn = {} if images is None else draw(results, images)
+    figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
+    parts = [_head(results), render_claims(results), figures, *tables, render_choices(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -86,7 +86,7 @@ def scores(calibration: Calibration, raw: RawPredictions, y: torch.Tensor) -> di
 
 
 def _bins(predictions: Predictions) -> list[list[float]]:
-    """Share of graphs, confidence and accuracy of each bin that is not empty: a reliability curve, without the graphs."""
+    """Share, confidence and accuracy of each bin that is not empty: a reliability curve, without the graphs."""
     bins = reliability_bins(predictions.probabilities, predictions.y)
     rows = torch.stack([bins.share, bins.confidence, bins.accuracy], dim=1)
     return [[float(f"{value:.3g}") for value in row] for row in rows[bins.share > 0].tolist()]

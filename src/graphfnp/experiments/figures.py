@@ -1,0 +1,110 @@
+"""Figures of the tables, drawn from the results alone: reliability curves, and the number of rationales."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from graphfnp.checkpoint import write_atomically
+from graphfnp.experiments.results import Results
+from graphfnp.experiments.summary import measures
+from graphfnp.experiments.tables import TABLES
+from graphfnp.report.figure_style import figure_png, in_style
+from graphfnp.report.palette import SOFT, hue
+
+BINS = 15
+PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.0f} %")
+CURVES = {  # label -> row of the calibration table, post-hoc scalar
+    "Vanilla": ("vanilla", "raw"),
+    "Vanilla, temperature": ("vanilla", "temperature"),
+    "Deep ensemble, temperature": ("deep-ensemble", "temperature"),
+    "GraphFNP": ("graphfnp", "own"),
+}
+
+
+def draw(results: Results, folder: Path) -> dict[str, str]:
+    """Write every figure for which there are cells; title -> file name."""
+    made = {}
+    for backbone in ("gcn", "gat"):
+        found = _reliability_records(results, backbone)
+        if found:
+            name = f"reliability-{backbone}.png"
+            write_atomically(folder / name, figure_png(reliability(found)))
+            made[f"Reliability, {backbone.upper()}, all seeds together"] = name
+    counts = _by_count(results)
+    if counts:
+        write_atomically(folder / "rationales-per-class.png", figure_png(rationales_per_class(counts)))
+        made["Number of rationales of each class"] = "rationales-per-class.png"
+    return made
+
+
+@in_style
+def reliability(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> Figure:
+    """Accuracy over confidence for a few methods, a panel for each dataset; below the line is too sure."""
+    figure = Figure(figsize=(3.3 * len(found), 3.9))
+    for axes, (column, curves) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
+        axes.plot([0.5, 1], [0.5, 1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)))
+        for number, (label, records) in enumerate(curves.items()):
+            confidence, accuracy, share = pooled(records)
+            axes.plot(confidence, accuracy, color=hue(number), linewidth=1.2)
+            axes.scatter(confidence, accuracy, s=160 * share, color=hue(number), label=label)
+        axes.set(title=column, xlabel="confidence", xlim=(0.48, 1.02), ylim=(0.3, 1.02))
+        axes.xaxis.set_major_formatter(PERCENT)
+        axes.yaxis.set_major_formatter(PERCENT)
+    figure.axes[0].set_ylabel("share that was right")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=min(4, len(labels)))
+    return figure
+
+
+def pooled(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Confidence, accuracy and share of each bin over all seeds; ``records`` are scores with their bins."""
+    rows = np.array([row for record in records for row in record["bins"]])
+    place = np.minimum(np.ceil(rows[:, 1] * BINS - 1e-9).astype(int) - 1, BINS - 1)
+    share = np.bincount(place, weights=rows[:, 0], minlength=BINS)
+    full = share > 0
+    means = [np.bincount(place, rows[:, 0] * rows[:, k], BINS)[full] / share[full] for k in (1, 2)]
+    return means[0], means[1], share[full] / len(records)
+
+
+@in_style
+def rationales_per_class(counts: Mapping[str, Mapping[int, Mapping[str, list[float]]]]) -> Figure:
+    """ECE, NLL, AUROC and Rationale F1 over R_k, a line for each dataset."""
+    shown = {"ece": "ECE", "nll": "NLL", "auroc": "AUROC", "rationale_f1_macro_1": "macro Rationale F1 (K=1)"}
+    figure = Figure(figsize=(11, 3.1))
+    for axes, (measure, title) in zip(figure.subplots(1, len(shown)), shown.items(), strict=True):
+        for number, (column, by_count) in enumerate(counts.items()):
+            values = [by_count[count][measure] for count in by_count]
+            means, spread = [np.mean(v) for v in values], [np.std(v) for v in values]
+            axes.errorbar(list(by_count), means, spread, color=hue(number), marker="o", capsize=3, label=column)
+        axes.set(title=title, xlabel="rationales of each class")
+        axes.set_xticks(sorted({count for by_count in counts.values() for count in by_count}))
+        if measure != "nll":
+            axes.yaxis.set_major_formatter(PERCENT)
+    figure.axes[0].legend()
+    return figure
+
+
+def _reliability_records(results: Results, backbone: str) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
+    groups = [group for group in TABLES["calibration"].groups() if group.backbone == backbone]
+    rows = {(group.column.name, group.row.label): group for group in groups}
+    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for column in ("bbbp", "bace", "mutagenicity", "sst2", "github_egos"):
+        for label, (row, scalar) in CURVES.items():
+            records = rows[column, row].finished(results) if (column, row) in rows else []
+            if records:
+                found.setdefault(column, {})[label] = [record["test"][scalar] for record in records]
+    return {column: curves for column, curves in found.items() if len(curves) == len(CURVES)}
+
+
+def _by_count(results: Results) -> dict[str, dict[int, dict[str, list[float]]]]:
+    found: dict[str, dict[int, dict[str, list[float]]]] = {}
+    for group in TABLES["rationales-per-class"].groups():
+        records = group.finished(results)
+        if records:
+            count = int(group.row.label.rpartition(" ")[2])
+            found.setdefault(group.column.name, {})[count] = measures(records)
+    return {column: by_count for column, by_count in found.items() if len(by_count) > 1}
