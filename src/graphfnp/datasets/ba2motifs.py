@@ -1,6 +1,7 @@
 """BA2Motifs, generated or public: a Barabasi-Albert tree of 20 nodes with a five-node cycle (class 0) or a house."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -29,6 +30,16 @@ def generate_ba2motifs(num_graphs: int = 1000, seed: int = 0) -> PackedGraphs:
     edges = [_one_graph(HOUSE if label else CYCLE, random) for label in labels.tolist()]
     edge_ptr = torch.tensor([0, *np.cumsum([e.shape[1] for e in edges])])
     return _packed(torch.cat(edges, dim=1), edge_ptr, labels.long())
+
+
+def constant_features(graphs: PackedGraphs) -> PackedGraphs:
+    """The same graphs with all nodes alike, as explainers of edges are compared.
+
+    Degrees would tell a model the number of edges by themselves, so that no edge had to be looked at.
+    """
+    schema = replace(graphs.schema, node_sizes=(1,), features="types")
+    node_type = torch.zeros(len(graphs.x), dtype=torch.long)
+    return replace(graphs, x=node_type.unsqueeze(1), node_type=node_type, schema=schema)
 
 
 def _packed(edge_index: Tensor, edge_ptr: Tensor, y: Tensor) -> PackedGraphs:

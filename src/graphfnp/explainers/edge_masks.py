@@ -39,12 +39,15 @@ def position_within(owner: Tensor) -> Tensor:
 
 
 def top_share(score: Tensor, owner: Tensor, share: float) -> Tensor:
-    """[items], bool: of each owner's items the best ``share``, rounded up; of equals the first."""
+    """[items], bool: of each owner's items the best ``share``, rounded up, as far as they score; but at least one.
+
+    Of equals the first are kept.
+    """
     order = torch.argsort(score, descending=True, stable=True)
     rank = torch.empty_like(order).scatter_(0, order, position_within(owner[order]))
     # A hair less, or 0.2 * 15 would round up to 4.
     kept = torch.ceil(share * torch.bincount(owner).double() - 1e-9)
-    return rank < kept[owner]
+    return (rank < kept[owner]) & ((score > 0) | (rank == 0))
 
 
 def top_edges(edge_mask: Tensor, edge_index: Tensor, owner: Tensor, share: float) -> Tensor:

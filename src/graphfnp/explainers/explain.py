@@ -4,6 +4,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import torch
@@ -27,7 +28,8 @@ from graphfnp.randomness import stream
 
 Graphs = PackedGraphs | Sequence[Data]
 NODE_BUDGET = 4096  # nodes explained together
-LEARNING_BATCH = 32  # graphs an explainer learns on together
+LEARNING_BATCH = 8  # graphs an explainer learns on together
+LEARNING_GRAPHS = 1000  # at most
 
 
 @dataclass(frozen=True)
@@ -145,9 +147,10 @@ def _named(name: str) -> Named:
 
 
 def _learning_batches(facade: Explainer, graphs: Graphs, seed: int) -> list[tuple[Tensor, Tensor, Tensor, dict]]:
+    shuffled = parts(facade.model, graphs, LEARNING_BATCH, stream(seed, "explainer batches"))
     return [
         (part.x, part.edge_index, _predicted(facade, part), part.others)
-        for part in parts(facade.model, graphs, LEARNING_BATCH, stream(seed, "explainer batches"))
+        for part in islice(shuffled, LEARNING_GRAPHS // LEARNING_BATCH)
     ]
 
 

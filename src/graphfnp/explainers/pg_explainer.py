@@ -28,27 +28,31 @@ class PGExplainerConfig:
     entropy: float = 0.01
     first_temperature: float = 5.0
     last_temperature: float = 1.0
+    start: float = 5.0  # logit of every edge at first; not published
 
 
 MOTIFS = PGExplainerConfig(epochs=30, learning_rate=0.003, size=0.03, entropy=5e-4)  # published for BA2Motifs
 
 
 def pg_settings(schema: Schema | None) -> PGExplainerConfig:
-    """The published settings that fit: those of BA2Motifs for graphs without node features, else those of molecules."""
-    return MOTIFS if schema is not None and schema.features == "degree" else PGExplainerConfig()
+    """The published settings that fit: those of BA2Motifs, but for molecules and texts those of molecules."""
+    return MOTIFS if schema is not None and schema.kind == "graph" else PGExplainerConfig()
 
 
 class PGExplainer(PyGPGExplainer):
     """m_uv = sigmoid(MLP(h_u, h_v)); descends mean_g [ -log p(y_g | m) + size sum_e m_e + entropy mean_e H(m_e) ].
 
     PyG's algorithm for batches of graphs: one pass explains them all. h is what the model's backbone says of a node, or
-    its last message-passing layer where the model is not of this package.
+    its last message-passing layer where the model is not of this package. Learning starts from the whole graph, which
+    the model knows: started from halves of all messages, which it never saw, the masks of a class that the model takes
+    for granted fall to nothing at once.
     """
 
     def __init__(self, config: PGExplainerConfig | None = None, seed: int = 0) -> None:
         config = config or PGExplainerConfig()
         with isolated(seed, "pg-explainer"):
             super().__init__(config.epochs, config.learning_rate)
+        nn.init.constant_(self.mlp[-1].bias, config.start)
         self.seed, self.steps = seed, 0
         self.known_states: Tensor | None = None  # of the batch at hand, where they are known already
         # PyG's dict belongs to the class: what one instance writes there, all others read.

@@ -1,0 +1,171 @@
+"""What explainers are worth on a dataset: Rationale F1 of what they find, and scores of their explanations."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.explain.algorithm.utils import set_masks
+
+from graphfnp.classifier import GraphClassifier
+from graphfnp.datasets.dataset import Dataset
+from graphfnp.errors import InvalidConfig, InvalidGraphs
+from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales
+from graphfnp.explainers.edge_masks import edge_pairs
+from graphfnp.explainers.explain import EXPLAINERS, explain, parts
+from graphfnp.explainers.explanations import SHARE, global_edge_index, kept_edges, node_owner
+from graphfnp.explainers.gnn_interpreter import interpreter_rationales
+from graphfnp.explainers.untouched import untouched
+from graphfnp.explainers.xgnn import xgnn_rationales
+from graphfnp.graphs import PackedGraphs
+from graphfnp.metrics.explanation import (
+    edge_roc_auc,
+    label_fidelity,
+    precision_at_k,
+    probability_fidelity,
+    sparsity,
+    stability,
+)
+from graphfnp.metrics.rationale_f1 import rationale_f1
+from graphfnp.prediction import collect
+from graphfnp.randomness import stream
+from graphfnp.rationales import Rationales
+
+# Model-level: they look for graphs of their own, not for parts of given ones.
+GENERATORS: dict[str, Callable[..., Rationales]] = {"xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales}
+TRUE_CLASSES = {"mutagenicity": 0}  # NH2 and NO2 are reasons for this class only; elsewhere truth belongs to all
+
+
+def explainer_rationales(
+    classifier: GraphClassifier,
+    graphs: PackedGraphs,
+    name: str,
+    per_class: int = PER_CLASS,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
+) -> tuple[Rationales, float]:
+    """What the model looks for, as the named explainer sees it in training graphs; and its seconds a graph."""
+    if name in GENERATORS:
+        return GENERATORS[name](classifier, graphs, per_class=per_class, seed=seed), 0.0
+    if name not in EXPLAINERS:
+        raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *GENERATORS))}", "choose one")
+    found = explain(classifier, graphs, name, seed=seed, watch=watch)
+    return centroid_rationales(classifier, graphs, found, per_class, seed=seed), found.seconds
+
+
+def explainer_rationale_f1(
+    classifier: GraphClassifier,
+    dataset: Dataset,
+    name: str,
+    seed: int = 0,
+    limit: int | None = None,
+    per_class: int = PER_CLASS,
+    watch: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Rationale F1 on the test part, of rationales found in the training part (in ``limit`` graphs of it, if given)."""
+    graphs = subset(dataset.train, limit, seed)
+    rationales, seconds = explainer_rationales(classifier, graphs, name, per_class, seed, watch)
+    test = dataset.test
+    embedding = collect(classifier, test).embedding
+    scores = {
+        k: rationale_f1(embedding[None], rationales.embedding[None], rationales.label, test.y, k)
+        for k in (1, 3)
+        if k <= len(rationales)
+    }
+    return {
+        "explainer": name,
+        "rationale_f1": {str(k): score.f1 for k, score in scores.items()},
+        "rationale_f1_macro": {str(k): score.macro_f1 for k, score in scores.items()},
+        "rationale_f1_constant": scores[1].constant_f1,
+        "num_rationales": len(rationales),
+        "num_training_graphs": len(graphs),
+        "seconds_per_graph": seconds,
+    }
+
+
+def explanation_scores(
+    classifier: GraphClassifier,
+    dataset: Dataset,
+    name: str,
+    seed: int = 0,
+    limit: int | None = None,
+    part: str = "test",
+    repeats: int = 1,
+    share: float = SHARE,
+    watch: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Ground truth, fidelity, sparsity and seconds of a named explainer on one part; stability with ``repeats`` > 1.
+
+    Only graphs whose reasons are known are explained, if the dataset knows any. An explainer that learns does so on the
+    training part.
+    """
+    graphs = dataset.graphs if part == "all" else getattr(dataset, part)
+    graphs = subset(with_known_reasons(graphs, dataset.name), limit, seed)
+    found = [
+        explain(classifier, graphs, name, training=dataset.train, seed=seed + k, watch=watch) for k in range(repeats)
+    ]
+    first, edges, owner = found[0], global_edge_index(graphs), node_owner(graphs)
+    once, graph = _each_edge_once(edges, len(owner)), owner[edges[0]]
+    kept = torch.stack([kept_edges(graphs, one, share) for one in found])
+    everything = torch.ones(edges.shape[1])
+    full, only, without = (
+        masked_probabilities(classifier, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
+    )
+    scores: dict[str, Any] = {
+        "explainer": name,
+        "num_graphs": len(graphs),
+        "fidelity_label": label_fidelity(full, only, without),
+        "fidelity_probability": probability_fidelity(full, only, without, first.target),
+        "sparsity": sparsity(kept[0][once], graph[once]),
+        "seconds_per_graph": first.seconds,
+        "fitting_seconds": first.fitting_seconds,
+    }
+    if graphs.edge_truth is not None:
+        mask, truth = first.edge_mask[once], graphs.edge_truth[once]
+        scores["edge_roc_auc"] = edge_roc_auc(mask, truth)
+        scores["precision_at_5"] = precision_at_k(mask, truth, graph[once], 5)
+        scores["precision_at_truth"] = precision_at_k(mask, truth, graph[once])
+    if repeats > 1:
+        scores["stability"] = stability(kept[:, once], graph[once])
+    return scores
+
+
+def with_known_reasons(graphs: PackedGraphs, dataset: str) -> PackedGraphs:
+    """The graphs that have true edges, of the class these are reasons for; all graphs where no truth is known."""
+    if graphs.edge_truth is None:
+        return graphs
+    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.edge_ptr.diff())
+    known = torch.bincount(owner[graphs.edge_truth], minlength=len(graphs)) > 0
+    if dataset in TRUE_CLASSES:
+        known &= graphs.y == TRUE_CLASSES[dataset]
+    if not bool(known.any()):
+        raise InvalidGraphs(f"{len(graphs)} graphs without a known reason", "at least one", "take more graphs")
+    return graphs.select(torch.where(known)[0])
+
+
+def subset(graphs: PackedGraphs, limit: int | None, seed: int) -> PackedGraphs:
+    """A random choice of at most ``limit`` graphs that belongs to the seed, in their order."""
+    if limit is None or limit >= len(graphs):
+        return graphs
+    chosen = torch.randperm(len(graphs), generator=stream(seed, "explained graphs"))[:limit]
+    return graphs.select(chosen.sort().values)
+
+
+@torch.no_grad()
+def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tensor, batch_size: int = 256) -> Tensor:
+    """[graphs, classes]: what the model says when messages along edges are weighted by the mask [edges]."""
+    found, done = [], 0
+    for part in parts(model, graphs, batch_size):
+        here = edge_mask[done : done + part.edge_index.shape[1]]
+        with untouched(model), torch.no_grad():
+            set_masks(model, here, part.edge_index, apply_sigmoid=False)
+            found.append(model(part.x, part.edge_index, **part.others).exp())
+        done += part.edge_index.shape[1]
+    return torch.cat(found)
+
+
+def _each_edge_once(edge_index: Tensor, num_nodes: int) -> Tensor:
+    """Numbers of the edges that stand for both directions."""
+    pair, count = edge_pairs(edge_index, num_nodes)
+    numbers = torch.arange(len(pair))
+    return torch.full((count,), len(pair)).scatter_reduce_(0, pair, numbers, "amin")

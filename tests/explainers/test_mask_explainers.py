@@ -1,0 +1,167 @@
+"""GNNExplainer, PGExplainer and what is made of masks: known answers."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.explain import Explainer, ModelConfig
+from torch_geometric.explain import PGExplainer as PyGPGExplainer
+from torch_geometric.nn import SimpleConv
+
+from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
+from graphfnp.explainers.centroids import centroid_rationales, k_means
+from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, position_within, symmetric, top_share
+from graphfnp.explainers.explain import explain
+from graphfnp.explainers.explanations import Explanations, explanation_subgraphs, kept_edges
+from graphfnp.explainers.gnn_explainer import GNNExplainer
+from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
+from graphfnp.graphs import PackedGraphs
+from graphfnp.methods import make_classifier
+from tiny_graphs import packed, shapes, small
+
+PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def classifier(graphs: PackedGraphs) -> nn.Module:
+    return make_classifier("vanilla", graphs.schema, small("vanilla", **{"backbone.name": "gin"}))
+
+
+# ---------------------------------------------------------------- masks
+
+
+def test_directions_are_averaged() -> None:
+    assert symmetric(torch.tensor([0.2, 0.6, 1.0, 0.0]), PATH, 3).tolist() == pytest.approx([0.4, 0.4, 0.5, 0.5])
+
+
+def test_nodes_and_edges_above_a_threshold_are_one_subgraph() -> None:
+    assert nodes_of_edges(torch.tensor([0.3, 0.3, 0.8, 0.8]), PATH, 4).tolist() == pytest.approx([0.3, 0.8, 0.8, 0])
+    assert edges_of_nodes(torch.tensor([0.3, 0.9, 0.8]), PATH).tolist() == pytest.approx([0.3, 0.3, 0.8, 0.8])
+
+
+def test_positions_count_within_an_owner() -> None:
+    assert position_within(torch.tensor([1, 0, 1, 1, 0])).tolist() == [0, 0, 1, 2, 1]
+
+
+def test_top_share_keeps_what_scores_and_at_least_one() -> None:
+    score, owner = torch.tensor([0.1, 0.9, 0.5, 0.2, 0.0, 0.0, 0.7, 0.0]), torch.tensor([0, 0, 0, 0, 1, 1, 2, 2])
+    kept = top_share(score, owner, 0.5)
+    assert kept.tolist() == [False, True, True, False, True, False, True, False]
+
+
+# ---------------------------------------------------------------- explanation subgraphs
+
+
+def explained(graphs: PackedGraphs, edge_mask: list[float], scored: str = "edges") -> Explanations:
+    mask = torch.tensor(edge_mask)
+    nodes = nodes_of_edges(mask, graphs.batch().edge_index, len(graphs.x))
+    return Explanations(mask, nodes, torch.zeros(len(graphs), dtype=torch.long), scored)  # type: ignore[arg-type]
+
+
+def test_subgraph_holds_the_best_edges_and_their_ends() -> None:
+    graphs = packed([(4, [(0, 1), (1, 2), (2, 3), (0, 3)]), (1, [])], [0, 1])
+    value = {(0, 1): 0.1, (1, 2): 0.9, (2, 3): 0.8, (0, 3): 0.2}
+    mask = [value[min(a, b), max(a, b)] for a, b in graphs.edge_index.T.tolist()]
+    parts = explanation_subgraphs(graphs, explained(graphs, mask), 0.5)
+    assert parts.node_ptr.tolist() == [0, 3, 4]  # nodes 1, 2, 3; the single node stays whole
+    assert sorted(map(tuple, parts.edge_index.T.tolist())) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert torch.equal(parts.x[:3], graphs.x[1:4])
+
+
+def test_degrees_of_a_subgraph_are_counted_anew() -> None:
+    graphs = generate_ba2motifs(2)
+    found = Explanations(graphs.edge_truth.float(), torch.zeros(len(graphs.x)), graphs.y, "edges")
+    parts = explanation_subgraphs(graphs, found, 0.3)
+    assert parts.node_ptr.diff().tolist() == [5, 5]
+    assert parts.x[:5, 0].tolist() == [2] * 5  # the cycle alone
+    assert sorted(parts.x[5:, 0].tolist()) == [2, 2, 2, 3, 3]  # the house alone
+
+
+def test_an_explanation_outside_zero_and_one_is_refused() -> None:
+    with pytest.raises(Exception, match="edge_mask"):
+        Explanations(torch.tensor([1.5]), torch.tensor([1.0]), torch.tensor([0]), "edges")
+
+
+# ---------------------------------------------------------------- GNNExplainer
+
+
+def test_graphs_explained_together_get_what_each_gets_alone() -> None:
+    graphs = shapes(6, seed=2)
+    model = classifier(graphs)
+    together = explain(model, graphs, GNNExplainer(epochs=10), batch_size=6)
+    alone = explain(model, graphs, GNNExplainer(epochs=10), batch_size=1)
+    torch.testing.assert_close(together.edge_mask, alone.edge_mask, atol=1e-4, rtol=0)
+
+
+def test_gnn_explainer_lowers_the_mask_of_an_edge_that_speaks_against_the_class() -> None:
+    class CountEdge(nn.Module):
+        """Log-odds of class 1: the message along the first edge, minus that along the second."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.sum = SimpleConv(aggr="sum")
+
+        def forward(self, x, edge_index, batch=None):
+            h = self.sum(x, edge_index).sum()
+            return torch.stack([-h, h])[None]
+
+    explainer = Explainer(
+        CountEdge(), GNNExplainer(epochs=50, lr=0.1, edge_size=0.0, edge_ent=0.0), "phenomenon",
+        ModelConfig("multiclass_classification", "graph", "raw"), edge_mask_type="object",
+    )  # fmt: skip
+    x, edges = torch.tensor([[1.0], [-1.0], [0.0]]), torch.tensor([[0, 1], [2, 2]])
+    mask = explainer(x, edges, target=torch.tensor([1])).edge_mask
+    assert mask[0] > 0.8
+    assert mask[1] < 0.2
+
+
+# ---------------------------------------------------------------- PGExplainer
+
+
+def test_settings_of_one_instance_do_not_reach_another() -> None:
+    before = dict(PyGPGExplainer.coeffs)
+    one = PGExplainer(PGExplainerConfig(size=7.0))
+    assert PyGPGExplainer.coeffs == before
+    assert one.coeffs["edge_size"] == 7.0
+    assert PGExplainer().coeffs["edge_size"] == PGExplainerConfig().size
+
+
+def test_eval_and_train_mean_what_they_mean_for_modules() -> None:
+    explainer = PGExplainer()
+    assert explainer.eval().training is False
+    assert explainer.train().training is True
+
+
+def test_published_settings_follow_the_kind_of_graph() -> None:
+    assert pg_settings(generate_ba2motifs(2).schema) == MOTIFS
+    assert pg_settings(replace(shapes(3).schema, kind="molecule")) == PGExplainerConfig()
+
+
+def test_pg_explainer_learns_after_gnn_explainer_used_the_same_model() -> None:
+    graphs = shapes(8, seed=2)
+    model = classifier(graphs)
+    fresh = explain(classifier(graphs), graphs, PGExplainer(PGExplainerConfig(epochs=3)))
+    explain(model, graphs, GNNExplainer(epochs=2))
+    after = explain(model, graphs, PGExplainer(PGExplainerConfig(epochs=3)))
+    assert torch.equal(after.edge_mask, fresh.edge_mask)
+
+
+# ---------------------------------------------------------------- centroids
+
+
+def test_centroids_are_the_means_of_separate_groups() -> None:
+    points = torch.tensor([[0.0, 0.0], [0.0, 1.0], [10.0, 0.0], [10.0, 1.0]])
+    assert sorted(k_means(points, 2, seed=0).tolist()) == [[0.0, 0.5], [10.0, 0.5]]
+    assert len(k_means(torch.ones(4, 2), 3, seed=0)) == 1
+
+
+def test_rationales_of_an_explainer_have_a_real_subgraph_each() -> None:
+    graphs = constant_features(generate_ba2motifs(12))
+    model = classifier(graphs)
+    found = Explanations(graphs.edge_truth.float(), torch.zeros(len(graphs.x)), graphs.y, "edges")
+    rationales = centroid_rationales(model, graphs, found, per_class=2, share=0.3)
+    assert rationales.label.unique().tolist() == [0, 1]
+    # All motifs of a class are the same graph, so each class has one rationale: the motif.
+    assert [(s.num_nodes, len(s.edges)) for s in rationales.structures if s] == [(5, 5), (5, 6)]
+    torch.testing.assert_close(rationales.similarity, torch.ones(2))
+    assert kept_edges(graphs, found, 0.3).sum() == graphs.edge_truth.sum()
