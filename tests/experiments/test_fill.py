@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import signal
+from dataclasses import replace
 
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.fill import fill
@@ -96,3 +97,28 @@ def test_lines_are_small(tmp_path):
     line = (tmp_path / "results" / "ba2motifs-gcn.jsonl").read_text()
     assert len(line) < 4000
     assert json.loads(line)["key"] == cell(0).key
+
+
+def test_an_explainer_is_judged_on_the_model_of_the_cell_it_explains(tmp_path):
+    limited = {"explainer": "gnn-explainer", "limit": 6}
+    cells = [
+        replace(cell(0), explain={**limited, "measure": "rationale-f1"}),
+        replace(cell(0), explain={**limited, "measure": "explanation"}),
+    ]
+    outcome = fill(wanting(cell(0), *cells), Results(tmp_path / "results"), tmp_path / "keep")
+    assert outcome.failed == {}
+    found = [Results(tmp_path / "results")[one]["explanation"] for one in cells]
+    assert 0 <= found[0]["rationale_f1"]["1"] <= 1
+    assert found[0]["num_training_graphs"] == 6
+    assert 0 <= found[1]["edge_roc_auc"] <= 1
+    assert not (tmp_path / "keep" / cells[0].key / "model.safetensors").exists()  # nothing was trained again
+
+
+def test_a_model_that_is_not_there_is_trained_before_it_is_explained(tmp_path):
+    own = {"explainer": "rationales", "measure": "explanation", "limit": 4}
+    small = {**SMALL, "training.epochs": 3, "training.finishing_epochs": 1, "decoder.width": 16}
+    judged = Cell("ba2motifs", "gcn", "graphfnp", 0, small, {"limit": 24}, own)
+    outcome = fill(wanting(judged), Results(tmp_path / "results"), tmp_path / "keep")
+    assert outcome.failed == {}
+    assert 0 <= Results(tmp_path / "results")[judged]["explanation"]["edge_roc_auc"] <= 1
+    assert (tmp_path / "keep" / judged.trained.key / "model.safetensors").exists()

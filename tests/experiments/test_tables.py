@@ -115,6 +115,16 @@ def test_the_document_has_all_tables(tmp_path):
     assert all(f"**{name}**" in text for name in COLUMNS)
 
 
+def test_slow_explainers_have_fewer_seeds_and_explain_vanilla(tmp_path):
+    table = TABLES["rationale-f1"].only(columns=["bbbp"], backbones=["gcn"], methods=["subgraphx", "gsat"])
+    results = complete(tmp_path, TABLES["calibration"].only(["bbbp"], ["gcn"], ["vanilla", "gsat"]))
+    cells = {group.row.label: group.cells(results) for group in table.groups()}
+    assert [len(cells[name]) for name in ("subgraphx", "gsat")] == [3, 5]
+    assert {cell.method for cell in cells["subgraphx"]} == {"vanilla"}
+    assert {cell.method for cell in cells["gsat"]} == {"gsat"}
+    assert cells["subgraphx"][0].trained in results
+
+
 def test_table_json_prints_cells_without_training(tmp_path):
     complete(tmp_path / "cells", PART)
     arguments = ["table", "calibration", "--results", str(tmp_path), "--json"]

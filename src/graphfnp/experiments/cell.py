@@ -1,4 +1,4 @@
-"""A cell: one training of one method on one dataset with one seed, and the name its result is kept under."""
+"""A cell: one training, or one explainer of what was trained, and the name its result is kept under."""
 
 import hashlib
 import json
@@ -23,6 +23,7 @@ class Cell:
     seed: int
     overrides: Mapping[str, Any] = field(default_factory=dict)  # by dotted name; "training.x" for the recipe
     data: Mapping[str, Any] = field(default_factory=dict)  # passed to load: split, limit
+    explain: Mapping[str, Any] = field(default_factory=dict)  # explainer, measure and limit, if that is what is judged
 
     @property
     def content(self) -> dict[str, Any]:
@@ -31,6 +32,7 @@ class Cell:
             "dataset": self.dataset, "backbone": self.backbone, "method": self.method, "seed": self.seed,
             "overrides": dict(self.overrides), "data": dict(self.data),
             "recipe": {**RECIPE, "width": WIDTH}, "revision": REVISIONS.get(self.method, 0),
+            **({"explain": dict(self.explain)} if self.explain else {}),
         }  # fmt: skip
 
     @property
@@ -47,15 +49,18 @@ class Cell:
         settings = {"backbone.name": self.backbone, "backbone.width": WIDTH, **method}
         return replace(plan, overrides=settings, training=with_overrides(plan.training, chosen))
 
-    def with_seed(self, seed: int) -> "Cell":
-        return replace(self, seed=seed)
+    @property
+    def trained(self) -> "Cell":
+        """The training whose model is explained."""
+        return replace(self, explain={})
 
     def __str__(self) -> str:
         extra = "".join(f" {name.removeprefix(TRAINING)}={value}" for name, value in self.overrides.items())
         split = f" ({self.data['split']})" if "split" in self.data else ""
-        return f"{self.dataset}{split} {self.backbone} {self.method} seed {self.seed}{extra}"
+        explainer = f" {self.explain['measure']} of {self.explain['explainer']}" if self.explain else ""
+        return f"{self.dataset}{split} {self.backbone} {self.method} seed {self.seed}{extra}{explainer}"
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Cell":
         names = ("dataset", "backbone", "method", "seed", "overrides", "data")
-        return cls(**{name: record[name] for name in names})
+        return cls(**{name: record[name] for name in names}, explain=record.get("explain", {}))

@@ -61,7 +61,7 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
 
 
 def _complete(group: Group, results: Results) -> bool:
-    return len(group.finished(results)) == len(group.column.seeds)
+    return len(group.finished(results)) == len(group.seeds)
 
 
 def _difference(cells: Mapping, column: str, rival: str, measure: str) -> Paired | None:

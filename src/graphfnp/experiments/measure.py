@@ -1,13 +1,8 @@
 """What is measured of a cell: train as planned, then score the test part with and without each post-hoc scalar."""
 
-import platform
-import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +13,8 @@ from graphfnp.checkpoint import read_json, write_tensors
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.experiments.cell import Cell
+from graphfnp.experiments.measure_explainer import measure_explainer
+from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
 from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.scores import all_scores, negative_log_likelihood
 from graphfnp.metrics.selective import risk_coverage
@@ -35,9 +32,11 @@ KEPT = (
 
 def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = None) -> dict[str, Any]:
     """The record of a cell: its content, scores on validation and test, diagnostics and provenance."""
+    dataset = dataset_of(cell.dataset, tuple(sorted(cell.data.items())), cell.seed)
+    if cell.explain:
+        return measure_explainer(cell, dataset, folder, watch)
     reset_peak_memory()
     started = time.perf_counter()
-    dataset = dataset_of(cell.dataset, tuple(sorted(cell.data.items())), cell.seed)
     run = execute(cell.plan, folder, dataset, resume=True, watch=watch)
     seconds = time.perf_counter() - started
     classifier, own = run.model.classifier, run.model.calibration
@@ -118,59 +117,3 @@ def _diagnostics(history: list[dict[str, float]], best: int) -> dict[str, float]
         for name, value in record.items()
         if name.endswith("/kl") or (name not in known and "/" not in name)
     }
-
-
-# ------------------------------------------------------------------------ provenance
-
-
-def provenance(cell: Cell, seconds: float) -> dict[str, Any]:
-    libraries = ("torch", "torch_geometric", "rdkit", "numpy")
-    return {
-        "code": code_revision(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
-        "seconds": seconds,
-        "peak_mib": peak_memory(),
-        "threads": torch.get_num_threads(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": cell.plan.command,
-    }
-
-
-@lru_cache(maxsize=1)
-def code_revision() -> str | None:
-    """The commit the code is at, with a + if it has been changed since; None outside a repository."""
-    place = Path(__file__).parent
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"], cwd=place, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "--", "."], cwd=place, capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commit + ("+" if changed else "")
-
-
-def reset_peak_memory() -> None:
-    """Workers do many cells: without this the peak of a cell would be the largest so far. Linux only."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_memory() -> float | None:
-    """Most resident memory since the reset, in MiB."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)
-
-
-def rounded(value: Any) -> Any:
-    """Six digits are more than any of these numbers means, and keep the files small."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, Mapping):
-        return {name: rounded(item) for name, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphfnp.experiments.claims import claims
-from graphfnp.experiments.protocol import COLUMNS, Column
+from graphfnp.experiments.protocol import COLUMNS
 from graphfnp.experiments.published import published
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import paired, summary
@@ -22,11 +22,30 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     "ablation": RATIONALES,
     "rationales-per-class": RATIONALES,
     "class-balance": CALIBRATION,
-}
+    "rationale-f1": {
+        "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
+        "always 1": "rationale_f1_constant", "s a graph": "seconds_per_graph",
+    },
+    "explanation-auc": {
+        "edge ROC-AUC": "edge_roc_auc", "precision at truth": "precision_at_truth",
+        "fidelity- (label)": "fidelity_label_minus", "s a graph": "seconds_per_graph",
+    },
+}  # fmt: skip
 # Our measure that stands beside the published ECE; the paper's own calibration table has no temperature.
-BESIDE_PUBLISHED = {"calibration": "ece_raw", "temperature": "ece_temperature", "ablation": "ece"}
-MORE_IS_BETTER = ("auroc", "accuracy", "auprc", "rationale_f1_1", "rationale_f1_macro_1")
-IN_NATS = ("nll", "nll_raw", "nll_temperature", "brier", "brier_raw")
+BESIDE_PUBLISHED = {
+    "calibration": "ece_raw", "temperature": "ece_temperature", "ablation": "ece", "rationale-f1": "rationale_f1_1",
+}  # fmt: skip
+MORE_IS_BETTER = (
+    "rationale_f1_3",
+    "edge_roc_auc",
+    "precision_at_truth",
+    "auroc",
+    "accuracy",
+    "auprc",
+    "rationale_f1_1",
+    "rationale_f1_macro_1",
+)
+IN_NATS = ("seconds_per_graph", "nll", "nll_raw", "nll_temperature", "brier", "brier_raw")
 
 
 def render(table: Table, results: Results, costs: Mapping[str, float] | None = None) -> str:
@@ -46,15 +65,16 @@ def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[s
     chosen = MEASURES[name]
     best = {measure: _best([entry for _, entry in entries], measure) for measure in chosen.values()}
     ours = next((group.finished(results) for group, _ in entries if group.row.label == OURS), [])
-    heads = ["method", *chosen, "NLL - GraphFNP (p)"]
+    judged = {"temperature": "nll_temperature", "rationale-f1": "rationale_f1_1", "explanation-auc": "edge_roc_auc"}
+    compared = judged.get(name, "nll")
+    heads = ["method", *chosen, f"{dict(zip(chosen.values(), chosen, strict=True))[compared]} - GraphFNP (p)"]
     heads += ["cost"] if name == "calibration" and costs else []
-    heads += ["paper's ECE", "difference"] if name in BESIDE_PUBLISHED else []
+    heads += ["in the paper", "difference"] if name in BESIDE_PUBLISHED else []
     rows = []
     for group, entry in entries:
-        cells = [_label(entry, column)]
+        cells = [_label(entry, group)]
         cells += [_number(entry, measure, bold=entry is best[measure]) for measure in chosen.values()]
-        nll = "nll_temperature" if name == "temperature" else "nll"
-        cells.append(_against(group, ours, results, nll))
+        cells.append(_against(group, ours, results, compared))
         if "cost" in heads:
             cells.append(f"{costs[group.row.label]:.2f}" if group.row.label in costs else "")
         if name in BESIDE_PUBLISHED:
@@ -69,8 +89,8 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _label(entry: Mapping[str, Any], column: Column) -> str:
-    done, all_ = len(entry["seeds"]), len(column.seeds)
+def _label(entry: Mapping[str, Any], group: Group) -> str:
+    done, all_ = len(entry["seeds"]), len(group.seeds)
     return entry["method"] + ("" if done == all_ else f" ({done} of {all_} seeds)")
 
 
@@ -96,10 +116,13 @@ def _against(group: Group, ours: Sequence[Mapping[str, Any]], results: Results, 
 
 
 def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
-    theirs = published(table, entry["dataset"], entry["backbone"], entry["method"], "ece")
+    name = entry["method"].replace("-explainer", "explainer")
+    measure = "rf1_1" if table == "rationale-f1" else "ece"
+    theirs = published(table, entry["dataset"], entry["backbone"], name, measure)
     if theirs is None:
         return ["", ""]
-    own = "ece" if entry["method"] == OURS else BESIDE_PUBLISHED[table]  # the gate is a part of our method
+    # The fallback is a part of our method, so ours stands there with it.
+    own = "ece" if entry["method"] == OURS and table == "calibration" else BESIDE_PUBLISHED[table]
     spread = "" if theirs.std is None else f" ± {theirs.std:.1f}"
     return [f"{theirs.mean:.1f}{spread}", f"{100 * entry[f'{own}_mean'] - theirs.mean:+.1f}"]
 
@@ -108,7 +131,7 @@ def _missing(table: Table, results: Results) -> str:
     waiting = [group for group in table.groups() if group.missing(results)]
     if not waiting:
         return "Nothing is missing."
-    names = ", ".join(f"{group.name} ({len(group.finished(results))}/{len(group.column.seeds)})" for group in waiting)
+    names = ", ".join(f"{group.name} ({len(group.finished(results))}/{len(group.seeds)})" for group in waiting)
     return f"Missing, with finished seeds: {names}."
 
 

@@ -35,7 +35,7 @@ def summary(group: Group, results: Results) -> dict[str, Any] | None:
         return None
     entry: dict[str, Any] = {
         "dataset": group.column.name, "backbone": group.backbone, "method": group.row.label,
-        "seeds": [record["seed"] for record in records], "complete": len(records) == len(group.column.seeds),
+        "seeds": [record["seed"] for record in records], "complete": len(records) == len(group.seeds),
         "choice": dict(group.choice(results).overrides or {}),
     }  # fmt: skip
     for name, values in measures(records).items():
@@ -53,17 +53,27 @@ def measures(records: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 
 
 def _of_cell(record: Mapping[str, Any]) -> dict[str, float]:
+    if "explanation" in record:
+        return _flat(record["explanation"])
     flat = {
         score + suffix: record["test"][scalar][score]
         for scalar, suffix in SCALARS.items()
         for score in SCORES
         if record["test"][scalar].get(score) is not None
     }
-    rationales = record["rationale_f1"]
-    for name, values in rationales.items():
-        flat |= {f"{name}_{k}": value for k, value in values.items()} if isinstance(values, dict) else {name: values}
     further = {"validation_nll": record["validation"]["nll"], "seconds": record["provenance"]["seconds"]}
-    return {**flat, **further, **record["diagnostics"], "epochs": record["epochs"]}
+    return {**flat, **_flat(record["rationale_f1"]), **further, **record["diagnostics"], "epochs": record["epochs"]}
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers by name, those of an inner record as name_inner."""
+    found: dict[str, float] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}_{inner}": number for inner, number in _flat(value).items()}
+        elif isinstance(value, int | float):
+            found[name] = value
+    return found
 
 
 def paired(this: Sequence[Mapping[str, Any]], that: Sequence[Mapping[str, Any]], measure: str) -> Paired | None:

@@ -7,7 +7,7 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import Choice, cell_of, choose
-from graphfnp.experiments.protocol import BACKBONES, COLUMNS, METHODS, Column
+from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, Column
 from graphfnp.experiments.results import Results
 
 
@@ -18,6 +18,8 @@ class Row:
     label: str
     method: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    explain: Mapping[str, Any] = field(default_factory=dict)  # as in Cell
+    seeds: int | None = None  # the first of the column's; None: all
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,12 @@ class Group:
         if overrides is None:
             return []
         chosen = {**overrides, **self.row.overrides}
-        return [cell_of(self.column, self.backbone, self.row.method, seed, chosen) for seed in self.column.seeds]
+        cells = [cell_of(self.column, self.backbone, self.row.method, seed, chosen) for seed in self.seeds]
+        return [replace(cell, explain=self.row.explain) for cell in cells]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return self.column.seeds[: self.row.seeds]
 
     def missing(self, results: Results) -> list[Cell]:
         """What is to be done next: the cells the choice waits for, or else its own."""
@@ -97,14 +104,38 @@ def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, .
     return tuple(Row(name, name, overrides) for name in names)
 
 
+def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
+    """All peers on the model they explain: Vanilla's, or GSAT's own."""
+    for name in ("gnn-explainer", "pg-explainer", "xgnn", "gnn-interpreter", "gstarx", "gsat", "subgraphx"):
+        if measure == "explanation" and name in ("xgnn", "gnn-interpreter"):
+            continue  # they explain the model, not a graph
+        slow = name in ("gstarx", "subgraphx")
+        explain = {"explainer": name, "measure": measure, "limit": slow_limit if slow else limit}
+        yield Row(name, "gsat" if name == "gsat" else "vanilla", explain=explain, seeds=3 if slow else None)
+
+
 SMALL = ("bbbp", "bace")
+OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300}
 FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
 
 TABLES = {
     table.name: table
     for table in (
-        Table("calibration", "Calibration and predictive performance (Table 1)", _methods(), tuple(COLUMNS)),
-        Table("temperature", "Temperature scaling (appendix)", _methods(), tuple(COLUMNS)),
+        Table("calibration", "Calibration and predictive performance (Table 1)", _methods(), CALIBRATED),
+        Table("temperature", "Temperature scaling (appendix)", _methods(), CALIBRATED),
+        Table(
+            "rationale-f1", "Rationale F1 (Table 2)",
+            (*_explainers("rationale-f1", 400, 60), Row("graphfnp", "graphfnp")),
+            ("bbbp", "bace", "mutagenicity", "sst2", "github_egos"),
+        ),
+        Table(
+            "explanation-auc", "Explanations against known reasons",
+            (
+                *_explainers("explanation", 300, 60),
+                Row("graphfnp", "graphfnp", {"generation_weight": 1.0}, OWN),
+            ),
+            ("ba2motifs", "mutagenicity"), ("gcn",),
+        ),
         Table(
             "ablation", "Ablation (Table 3)",
             (
