@@ -9,6 +9,7 @@ import typer
 from graphfnp.cli.data import DataFolder
 
 MOST = 24  # graphs on one page
+EXPLAINER = "What explains: rationales, gnn-explainer, pg-explainer, subgraphx, gstarx, or gsat (of a gsat run)."
 
 
 def explain(
@@ -18,7 +19,7 @@ def explain(
     rows: Annotated[
         str | None, typer.Option(help=f"Graphs to explain, e.g. 0,7,12 [default: the first {MOST}].")
     ] = None,
-    explainer: Annotated[str, typer.Option(help="What explains: rationales.")] = "rationales",
+    explainer: Annotated[str, typer.Option(help=EXPLAINER)] = "rationales",
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
     candidates: Annotated[int, typer.Option(help="Structures drawn from the decoder for each rationale.")] = 120,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
@@ -33,23 +34,30 @@ def explain(
     from graphfnp.decoding.config import decoding_for
     from graphfnp.decoding.explanation import explain_by_rationales
     from graphfnp.decoding.find import find_rationales
-    from graphfnp.errors import InvalidConfig, InvalidGraphs
+    from graphfnp.errors import InvalidGraphs
     from graphfnp.matching import matching
     from graphfnp.report.explanation_page import explanation_records, write_explanations
     from graphfnp.run import Run
 
-    if explainer != "rationales":
-        raise InvalidConfig(f"--explainer {explainer}", "rationales", "leave the option out")
     loaded = Run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
-    if model.classifier.rationales() is None:
-        raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
+    if explainer == "rationales" and model.classifier.rationales() is None:
+        raise InvalidGraphs(
+            f"{run}, whose method has no rationales",
+            "a graphfnp run",
+            "train with --method graphfnp, or name an --explainer",
+        )
     graphs, _, problems = read_input(source, schema, data, seed, smiles)
     if graphs is None or not len(graphs):
         reason = problems[0].reason if problems else "no graphs"
         raise InvalidGraphs(f"{source}: {reason}", "at least one graph", "check the input")
     chosen = list(range(min(MOST, len(graphs)))) if rows is None else _numbers(rows, len(graphs))
     graphs = matching(graphs.select(chosen), schema)
+    if explainer != "rationales":
+        from graphfnp.cli.explain_masks import explain_with
+
+        explain_with(loaded, graphs, chosen, explainer, out or run / explainer, seed, data, as_json)
+        return
     config = replace(decoding_for(schema), candidates=candidates)
     found = find_rationales(model, config, seed, loaded.dataset(data).train)
     assert found is not None

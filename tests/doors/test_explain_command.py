@@ -1,0 +1,35 @@
+"""``graphfnp explain`` with named explainers of single graphs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graphfnp.cli.app import main
+from graphfnp.run import Run
+
+
+def run_command(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert stop.value.code in (0, None), stop.value.code
+
+
+def test_explain_writes_masks_and_drawings(tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_command(
+        "explain", str(tiny_run.folder), "ba2motifs", "--explainer", "gnn-explainer", "--rows", "3,1",
+        "--out", str(tmp_path), "--json",
+    )  # fmt: skip
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads((tmp_path / "explanations.json").read_text()) == printed
+    assert [record["row"] for record in printed] == [3, 1]
+    assert all(0 <= mask <= 1 for record in printed for *_, mask in record["edges"])
+    assert len(printed[0]["nodes"]) == 25
+    assert (tmp_path / "graph-3.svg").read_text().startswith("<svg")
+
+
+def test_an_unknown_explainer_is_named_with_the_known_ones(tiny_run: Run, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["explain", str(tiny_run.folder), "ba2motifs", "--explainer", "lime"])
+    assert stop.value.code == 2
+    assert "subgraphx" in capsys.readouterr().err.replace("\n", "")
