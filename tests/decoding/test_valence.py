@@ -58,6 +58,7 @@ def partial(schema: Schema, tokens: str, *bonds: tuple[int, int, str], size: int
 def allowed(schema: Schema, graphs: PartialGraphs, old: int) -> set[str]:
     rules = valence_rules(schema)
     assert rules is not None
+    rules.node_types(graphs)  # as the decoder asks: first the node, then its edges
     mask = rules.edge_classes(graphs, old)[0].tolist()
     return {name for name, yes in zip(("none", *schema.edge_types), mask, strict=True) if yes}
 

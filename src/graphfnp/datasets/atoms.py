@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from rdkit import Chem
@@ -61,6 +62,7 @@ OTHER_TOKEN = TOKENS.index("other")
 _TOKEN = re.compile(r"([A-Z][a-z]?|\*)(?:([+-])(\d*))?")
 
 
+@cache
 def read_token(name: str) -> tuple[int, int]:
     """Atomic number and charge: (7, 1) for 'N+', (20, 2) for 'Ca+2'; what names no element is a dummy atom, (0, 0)."""
     match = _TOKEN.fullmatch(name)

@@ -3,16 +3,16 @@
 from dataclasses import dataclass, field
 from itertools import islice
 
-import networkx as nx
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.fragments import as_networkx, fragments, part
+from graphfnp.datasets.fragments import fragments, part
 from graphfnp.datasets.repair import repaired
-from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.datasets.structures import structures_from_graphs
+from graphfnp.datasets.subgraphs import adjacency
 from graphfnp.decoding.config import DecodingConfig, counted_size, nodes_per_size
 from graphfnp.decoding.valence import valence_rules
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs import PackedGraphs
 from graphfnp.model.subgraphs import random_connected_nodes
 from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Rationales, Source, Structure
@@ -36,11 +36,11 @@ class Candidates:
     def __add__(self, other: "Candidates") -> "Candidates":
         return Candidates(self.structures + other.structures, self.owner + other.owner, self.source + other.source)
 
-    def distinct(self, schema: Schema) -> "Candidates":
-        """Of equal structures for one rationale the first."""
+    def distinct(self) -> "Candidates":
+        """Of structures for one rationale that message passing cannot tell apart the first."""
         unique, seen = Candidates(), set()
         for structure, owner, source in zip(self.structures, self.owner, self.source, strict=True):
-            key = (owner, identity(structure, schema))
+            key = (owner, refined_hash(structure))
             if key not in seen:
                 seen.add(key)
                 unique.add([structure], [owner], source)
@@ -99,12 +99,15 @@ def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Gene
     return [one for one in parts if config.smallest <= counted_size(one.node_type, schema) <= config.largest]
 
 
-def identity(structure: Structure, schema: Schema) -> object:
-    """Equal for structures that a model cannot tell apart."""
+def refined_hash(structure: Structure, rounds: int = 3) -> object:
+    """Colour refinement: equal for structures that message passing cannot tell apart in so many rounds."""
     if structure.x is not None:
         return id(structure)
-    smiles = structure_to_smiles(structure, schema) if schema.kind == "molecule" else None
-    if smiles is not None:
-        return smiles, structure.num_nodes
-    graph = as_networkx(structure)
-    return nx.weisfeiler_lehman_graph_hash(graph, node_attr="kind", edge_attr="kind"), structure.num_nodes
+    links = adjacency(structure)
+    colour: list[int] = list(structure.node_type)
+    for _ in range(rounds):
+        colour = [
+            hash((own, *sorted((kind, colour[other]) for other, kind in near.items())))
+            for own, near in zip(colour, links, strict=True)
+        ]
+    return structure.num_nodes, tuple(sorted(colour))

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.structures import structure_to_mol
-from graphfnp.decoding.candidates import Candidates, drawn_candidates, identity, nearest_parts
+from graphfnp.datasets.atoms import read_token
+from graphfnp.datasets.structures import structure_to_mol, structure_to_smiles
+from graphfnp.decoding.candidates import Candidates, drawn_candidates, nearest_parts, refined_hash
 from graphfnp.decoding.config import DecodingConfig, decoding_for
 from graphfnp.decoding.correlations import correlations
 from graphfnp.decoding.evidence import evidence
@@ -45,7 +47,7 @@ def find_rationales(
         near = correlations(model, graphs, num_draws=8)
         assert near is not None
         candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
-    return _best(model, rationales, candidates.distinct(classifier.schema), config, graphs)
+    return _best(model, rationales, candidates.distinct(), config, graphs)
 
 
 def _best(
@@ -57,11 +59,7 @@ def _best(
 ) -> Rationales:
     schema, owner = model.classifier.schema, torch.tensor(candidates.owner)
     score = evidence(model, candidates.structures, owner).score(config)
-    score = score - INVALID * torch.tensor([not is_sound(one, schema) for one in candidates.structures])
-    beam = torch.cat([
-        mine[score[mine].topk(min(config.beam, len(mine))).indices]
-        for mine in (torch.where(owner == number)[0] for number in range(len(rationales)))
-    ])  # fmt: skip
+    beam = torch.cat([_sound_first(candidates, score, owner == r, schema, config.beam) for r in range(len(rationales))])
     support = None if graphs is None or schema.is_continuous else Support.of(graphs)
     smaller = pruned(model, [candidates.structures[k] for k in beam.tolist()], owner[beam], config, support)
     found = evidence(model, smaller, owner[beam])
@@ -81,6 +79,13 @@ def _best(
     )
 
 
+def _sound_first(candidates: Candidates, score: Tensor, mine: Tensor, schema: Schema, count: int) -> Tensor:
+    """The best sound candidates; where there is none, the best of all."""
+    order = torch.where(mine, score, -torch.inf).argsort(descending=True)[: int(mine.sum())]
+    sound = islice((k for k in order.tolist() if is_sound(candidates.structures[k], schema)), count)
+    return torch.tensor(list(sound) or order[:1].tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Support:
     """Some training graphs in which structures are sought, each structure once."""
@@ -95,7 +100,8 @@ class Support:
 
     def __call__(self, structure: Structure) -> Tensor:
         """[graphs]: does each hold the structure?"""
-        key = identity(structure, self.searched.graphs.schema)
+        smiles = structure_to_smiles(structure, self.searched.graphs.schema) if self.searched.is_chemical else None
+        key = smiles or refined_hash(structure)
         if key not in self.known:
             self.known[key] = self.searched.contain(structure)
         return self.known[key]
@@ -115,5 +121,5 @@ def is_sound(structure: Structure, schema: Schema) -> bool:
     molecule = structure_to_mol(structure, schema)
     if molecule is None:
         return False
-    charged = any(name[-1:] in "+-" or name[-2:-1] in "+-" for name in schema.node_types if name)
+    charged = any(read_token(name)[1] for name in schema.node_types)
     return charged or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0

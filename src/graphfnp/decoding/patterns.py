@@ -48,6 +48,10 @@ class Searched:
 
     graphs: PackedGraphs
 
+    @property
+    def is_chemical(self) -> bool:
+        return self.graphs.schema.kind == "molecule"
+
     @cached_property
     def structures(self) -> list[Structure]:
         return structures_from_graphs(self.graphs)
@@ -74,7 +78,7 @@ class Searched:
 
     def places(self, structure: Structure) -> list[tuple[int, ...]]:
         """The nodes of each graph where the structure was found first; empty where it was not."""
-        if self.graphs.schema.kind == "molecule":
+        if self.is_chemical:
             smarts = smarts_of(structure, self.graphs.schema)
             if smarts is not None:
                 return self.places_of_smarts(smarts)
@@ -92,7 +96,7 @@ class Searched:
     def all_places(self, structure: Structure, chosen: Sequence[int]) -> list[tuple[int, ...]]:
         """For the chosen graphs all nodes of all copies; hydrogens that the structure has are among them."""
         query = None
-        if self.graphs.schema.kind == "molecule" and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
+        if self.is_chemical and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
             query = Chem.MolFromSmarts(smarts)
         if query is None:
             pattern = Pattern(structure)

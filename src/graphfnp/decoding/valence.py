@@ -50,36 +50,35 @@ class ValenceRules:
         charged = any(charge for _, charge in atoms)
         self.nitro = torch.tensor([number == 7 and not charged for number, _ in atoms])
         self.oxygen = torch.tensor([number == 8 for number, _ in atoms])
+        self.left = torch.zeros(0)  # bonds that the atoms before the present one can still take
 
     def node_types(self, partial: PartialGraphs) -> Tensor:
         """Atoms with room for a bond; for two of them if the graph would be closed otherwise and more are to come."""
         more = partial.step + 1 < partial.size
-        closed = (partial.step > 0) & (self._open(partial, partial.step).sum(-1) <= 1)
-        least = 1 + (more & closed).long()
-        return self.room >= least[:, None]
+        self.left = self._open(partial, slice(0, partial.step)).sum(-1)  # kept for the edges of this node
+        return self.room >= 1 + (more & (partial.step > 0) & (self.left <= 1)).long()[:, None]
 
     def edge_classes(self, partial: PartialGraphs, old: int) -> Tensor:
         """Bonds for which both atoms have room."""
         new, kinds = partial.step, partial.node_type
-        open_ = self._open(partial, new + 1)
         allowed = ~self.forbidden.expand(len(kinds), -1).clone()
         for node, other in ((new, old), (old, new)):
-            kind = kinds[:, node]
+            kind, open_ = kinds[:, node], self._open(partial, slice(node, node + 1))
             aromatic = self.is_aromatic[partial.edge_class[:, node]].any(-1)
             # The first aromatic bond brings the debt of a double bond, and the smaller valence of aromatic atoms.
             first = ~aromatic[:, None] & self.is_aromatic
             cost = self.order + first * (self.owes_double[kind] + self.room[kind] - self.aromatic_room[kind])[:, None]
-            fits = cost <= open_[:, node, None]
+            fits = cost <= open_
             fits |= self._completes_nitro(partial, node, other)[:, None] & self._nitro_bond(partial, node)
             allowed &= fits & (self.may_be_aromatic[kind][:, None] | ~self.is_aromatic)
         more = (partial.step + 1 < partial.size)[:, None]
-        left = open_.sum(-1)[:, None] - 2 * self.order
-        allowed &= (left > 0) | ~more
-        return allowed | (torch.arange(len(self.order)) == 0)
+        taken = self.order[partial.edge_class[:, new]].sum(-1)
+        left = (self.left - taken + self._open(partial, slice(new, new + 1))[:, 0])[:, None] - 2 * self.order
+        return (allowed & ((left > 0) | ~more)) | (torch.arange(len(self.order)) == 0)
 
-    def _open(self, partial: PartialGraphs, count: int) -> Tensor:
-        """[candidates, count]: bonds that each of the first atoms can still take."""
-        kinds, edges = partial.node_type[:, :count], partial.edge_class[:, :count]
+    def _open(self, partial: PartialGraphs, nodes: slice) -> Tensor:
+        """[candidates, nodes]: bonds that each of these atoms can still take."""
+        kinds, edges = partial.node_type[:, nodes], partial.edge_class[:, nodes]
         aromatic = self.is_aromatic[edges].any(-1)
         room = torch.where(aromatic, self.aromatic_room[kinds] - self.owes_double[kinds].long(), self.room[kinds])
         return (room - self.order[edges].sum(-1)).clamp(min=0)

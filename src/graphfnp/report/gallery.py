@@ -22,7 +22,8 @@ LEAD = (
     "class. Drawn is the best structure found for it, from the decoder or a part of the training graphs nearest to "
     "it, ranked by the model's own evidence and without what that evidence does not need.",
     "Below each are the training graphs of its class nearest to it, with the structure marked where they hold it. "
-    "A graph correlates with a rationale if it does in more than half of the draws.",
+    "A graph correlates with a rationale if it does in more than half of the draws; bonds that a part left open are "
+    "drawn as hydrogens.",
 )
 
 
@@ -52,7 +53,7 @@ def write_gallery(
         for name, (caption, figure) in _captioned(figures or {}).items()
     ]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
-    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates)
+    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2)
 
 
 def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
