@@ -53,7 +53,8 @@ def scores(group: Group, results: Results, keep: Path) -> dict[str, dict[str, fl
         for name, (calibration, distance) in fitted(tensors, weight).items():
             p = calibration.apply(tensors["test.logits"].float(), distance).mean(0)
             values = {
-                "nll": float(negative_log_likelihood(p, y)), "brier": float(brier(p, y)), "auroc": auroc(p, y) or float("nan"),
+                "nll": float(negative_log_likelihood(p, y)), "brier": float(brier(p, y)),
+                "auroc": auroc(p, y) or float("nan"),
                 "ece": float(expected_calibration_error(p, y)),
                 "scalar": calibration.fallback or calibration.temperature,
             }  # fmt: skip
