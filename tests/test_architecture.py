@@ -23,7 +23,7 @@ LAYERS = (
         "conformal", "held_out", "label_shift",
         "evaluation", "decoding", "explainers", "run", "records", "report", "metrics",
     ),
-    ("experiments",),
+    ("experiments", "estimator"),
     ("cli", "__init__"),
 )  # fmt: skip
 

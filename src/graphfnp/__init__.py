@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphfnp.datasets.load import load
     from graphfnp.decoding import DecodingConfig, find_rationales
     from graphfnp.errors import GraphFNPError
+    from graphfnp.estimator import GraphFNPClassifier
     from graphfnp.evaluation import evaluate
     from graphfnp.graphs import PackedGraphs, Schema
     from graphfnp.held_out import calibrate
@@ -36,7 +37,7 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
     # models
     "make_classifier", "GraphClassifier", "train", "TrainingConfig", "Training", "TrainedModel", "Calibration",
     "Conformal", "calibrate",
-    "save_model", "load_model",
+    "save_model", "load_model", "GraphFNPClassifier",
     # what they say
     "predict", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
     "GraphFNPError", "__version__",
@@ -51,6 +52,7 @@ _HOMES = {
     "datasets.load": ("load",),
     "decoding": ("DecodingConfig", "find_rationales"),
     "errors": ("GraphFNPError",),
+    "estimator": ("GraphFNPClassifier",),
     "evaluation": ("evaluate",),
     "graphs": ("PackedGraphs", "Schema"),
     "held_out": ("calibrate",),

@@ -145,6 +145,10 @@ class PackedGraphs:
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
 
+    def __getitem__(self, graph: int) -> "PackedGraphs":
+        """One graph, as a pack of its own: what splitters of scikit-learn ask a list for."""
+        return self.select([range(len(self))[graph]])
+
     @property
     def num_classes(self) -> int:
         return self.schema.num_classes

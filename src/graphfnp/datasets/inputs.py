@@ -1,0 +1,81 @@
+"""What a user's list may hold - SMILES, RDKit molecules, PyG ``Data``, PackedGraphs - as PackedGraphs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from rdkit import Chem, rdBase
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
+from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs import UNLABELLED, PackedGraphs, concatenate
+from graphfnp.pyg import from_data_list
+
+Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]  # graphs, the row of each, rows that are none
+
+
+def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
+    """Unlabelled graphs of these classes, the row of each, and the rows that are no molecule; None if no row is one.
+
+    A molecule is read by way of its SMILES, so that both mean the same graph. PackedGraphs keep their schema, and so do
+    ``Data`` that :func:`graphfnp.to_data_list` made; the schema of other ``Data`` is found in the list itself.
+    """
+    names = tuple(class_names)
+    if isinstance(inputs, PackedGraphs):
+        return _unlabelled(inputs, names)
+    items = _items(inputs)
+    if items and all(isinstance(item, PackedGraphs) for item in items):
+        return _unlabelled(concatenate(items), names)
+    if items and all(isinstance(item, Data) for item in items):
+        return _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
+    wrong = next((row for row, item in enumerate(items) if not _is_molecule(item)), None)
+    if wrong is not None:
+        raise InvalidGraphs(
+            f"a {type(items[wrong]).__name__} in row {wrong}",
+            "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
+            "pass a list of them, e.g. the SMILES column of a table",
+        )
+    return graphs_from_smiles([_smiles(item) for item in items], schema=molecule_schema(names))
+
+
+def _items(inputs: Any) -> list[Any]:
+    """A list, an array, a Series, or a table of one column."""
+    if isinstance(inputs, str | bytes | Data | Chem.Mol):
+        raise InvalidGraphs(f"one {type(inputs).__name__}", "a list of them", "put it in a list: [x]")
+    if hasattr(inputs, "to_numpy"):
+        inputs = inputs.to_numpy()
+    if isinstance(inputs, np.ndarray) and inputs.ndim != 1:
+        if inputs.ndim != 2 or inputs.shape[1] != 1:
+            raise InvalidGraphs(
+                f"an array of shape {inputs.shape}", "one column of molecules or graphs", "pass that column alone"
+            )
+        inputs = inputs[:, 0]
+    return list(inputs)
+
+
+def _is_molecule(item: Any) -> bool:
+    """Also a missing value: it is a row that cannot be read, not a wrong kind of input."""
+    return item is None or isinstance(item, str | Chem.Mol) or (isinstance(item, float) and item != item)
+
+
+def _smiles(item: Any) -> Any:
+    if not isinstance(item, Chem.Mol):
+        return item
+    with rdBase.BlockLogs():
+        return Chem.MolToSmiles(item)
+
+
+def _without_label(item: Data) -> Data:
+    """The labels are given apart; what ``y`` holds may be anything."""
+    return Data(**{name: value for name, value in item.to_dict().items() if name != "y"})
+
+
+def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> Read:
+    y = torch.full((len(graphs),), UNLABELLED)
+    schema = replace(graphs.schema, class_names=class_names)
+    return replace(graphs, y=y, schema=schema), torch.arange(len(graphs)), ()

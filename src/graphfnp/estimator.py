@@ -1,0 +1,281 @@
+"""GraphFNPClassifier: every method as a scikit-learn classifier of molecules and graphs."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from graphfnp.checkpoint import load_model, read_json, save_model, write_json
+from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.inputs import Read, graphs_from_inputs
+from graphfnp.datasets.split import random_split
+from graphfnp.decoding import find_rationales
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, listed
+from graphfnp.graphs import PackedGraphs
+from graphfnp.methods import make_classifier
+from graphfnp.prediction import NUM_DRAWS, conformal_sets, predict
+from graphfnp.predictions import Predictions
+from graphfnp.rationales import Rationales
+from graphfnp.records import prediction_records
+from graphfnp.settings import with_overrides
+from graphfnp.training import train
+from graphfnp.training_config import TrainingConfig
+
+RECORD, FORMAT = "estimator.json", 1
+TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
+
+
+class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of molecules or graphs for scikit-learn: cross-validation, searches and pipelines take it as it is.
+
+        model = GraphFNPClassifier(backbone="gin").fit(smiles, y)
+        model.predict_proba(others)
+        model.predict_uncertainty(others)    # one record for each row
+        model.rationales_                    # what it looks for, decoded on first access
+
+    X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of PyG ``Data``, or
+    PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first: the pack
+    keeps one schema for all folds, where a fold by itself may lack a type. Labels are strings, integers or booleans and
+    come back as given. A seeded, stratified part of the training data chooses the epoch and fits the calibration.
+
+    ``on_invalid`` says what to do with rows that are no molecule. "raise": an error that names them. "nan": ``fit``
+    leaves them out with a warning, ``predict_proba`` gives NaN and ``predict`` gives None in their place, and ``score``
+    counts them as wrong. ``predict_uncertainty`` keeps such rows in any case, with the reason.
+
+    ``save`` and ``load`` keep a fitted estimator without pickle: safetensors and JSON, safe to read from others.
+    """
+
+    def __init__(
+        self,
+        method: str = "graphfnp",
+        backbone: str = "gcn",
+        width: int | None = None,
+        layers: int | None = None,
+        epochs: int = TrainingConfig.epochs,
+        batch_size: int = TrainingConfig.batch_size,
+        learning_rate: float = TrainingConfig.learning_rate,
+        patience: int = TrainingConfig.patience,
+        calibration: str = TrainingConfig.calibration,
+        overrides: Mapping[str, Any] | None = None,
+        validation_fraction: float = 0.1,
+        num_draws: int = NUM_DRAWS,
+        on_invalid: Literal["raise", "nan"] = "raise",
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.method = method
+        self.backbone = backbone
+        self.width = width  # of the backbone; None: as the method has it
+        self.layers = layers
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.calibration = calibration
+        self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
+        self.validation_fraction = validation_fraction
+        self.num_draws = num_draws
+        self.on_invalid = on_invalid
+        self.random_state = random_state
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any) -> "GraphFNPClassifier":
+        """Learn from molecules or graphs and a label for each."""
+        if self.on_invalid not in ("raise", "nan"):
+            raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
+        if not 0 < self.validation_fraction < 1:
+            raise InvalidConfig(f"validation_fraction={self.validation_fraction}", "a share between 0 and 1", "try 0.1")
+        if y is None:
+            raise ValueError("GraphFNPClassifier requires y to be passed, but the target y is None")
+        check_consistent_length(X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, numbers = np.unique(y, return_inverse=True)
+        read = self._read(X, classes)
+        kept = self._usable(read)
+        labels = torch.from_numpy(numbers)[read[1]]
+        graphs = replace(kept, y=labels)
+        self.classes_ = classes
+        self.seed_ = _seed(self.random_state)
+        part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
+        method, training = self._settings()
+        classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
+        learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
+        domain = learned.model.domain
+        self.model_ = replace(learned.model, domain=None if domain is None else domain.renumbered(read[1][part.train]))
+        self.history_, self.n_iter_ = list(learned.history), len(learned.history)
+        self._graphs: PackedGraphs | None = graphs.select(part.train)
+        self._rationales: Rationales | None = None
+        return self
+
+    def _settings(self) -> tuple[dict[str, Any], TrainingConfig]:
+        """Overrides of the method's settings, and the recipe; searches hand over numbers of numpy."""
+        params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        given = {"backbone.name": params["backbone"]}
+        given |= {f"backbone.{name}": params[name] for name in ("width", "layers") if params[name] is not None}
+        own = ("epochs", "batch_size", "learning_rate", "patience", "calibration")
+        recipe = {name: params[name] for name in own}
+        for name, value in (self.overrides or {}).items():
+            where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)
+            where[key] = _plain(value)
+        return given, with_overrides(TrainingConfig(), recipe)
+
+    # ---------------------------------------------------------------- saying
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """[rows, classes]: calibrated probabilities, in the order of ``classes_``."""
+        read, predictions, _ = self._predicted(X)
+        found = np.full((_num_rows(read), len(self.classes_)), np.nan)
+        if predictions is not None:
+            found[read[1].numpy()] = predictions.probabilities.numpy()
+        return found
+
+    def predict(self, X: Any) -> np.ndarray:
+        """[rows]: the most probable class of each."""
+        probabilities = self.predict_proba(X)
+        bad = np.isnan(probabilities).any(1)
+        labels = self.classes_[np.where(bad[:, None], 0, probabilities).argmax(1)]
+        if bad.any():
+            labels = labels.astype(object)
+            labels[bad] = None
+        return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; a row that is no molecule counts as wrong."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+    def predict_uncertainty(self, X: Any) -> pd.DataFrame:
+        """One record for each row, the fields of ``graphfnp predict``; bad rows are there with a reason.
+
+        Predicted class and its probability with an interval over draws, all probabilities, total, data and model
+        uncertainty, conformal set, domain score and verdict, nearest training molecules.
+        """
+        read, predictions, schema = self._predicted(X, on_invalid="nan")
+        graphs, rows, problems = read
+        sets = None if predictions is None else conformal_sets(self.model_, predictions)
+        label = dict(zip(schema.class_names, self.classes_.tolist(), strict=True))
+        records = prediction_records(predictions, graphs, schema, rows.tolist(), problems, sets)
+        for record in records:
+            record["class"] = label.get(record["class"])
+            record["conformal_set"] = record["conformal_set"] and [label[name] for name in record["conformal_set"]]
+        index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None
+        return pd.DataFrame(records, index=index)
+
+    @property
+    def rationales_(self) -> Rationales | None:
+        """What the model looks for, as small graphs; None if the method has no rationales."""
+        check_is_fitted(self)
+        if self._rationales is None:
+            self._rationales = find_rationales(self.model_, seed=self.seed_, graphs=self._graphs)
+        return self._rationales
+
+    # ---------------------------------------------------------------- keeping
+
+    def save(self, folder: Path | str) -> None:
+        """Everything prediction needs, without pickle; training graphs stay behind."""
+        check_is_fitted(self)
+        folder = Path(folder)
+        params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        params |= {"random_state": self.seed_, "overrides": {k: _plain(v) for k, v in (self.overrides or {}).items()}}
+        save_model(self.model_, folder, self.method)
+        record = {
+            "format": FORMAT,
+            "params": params,
+            "classes": self.classes_.tolist(),
+            "dtype": "object" if self.classes_.dtype == object else self.classes_.dtype.str,
+            "history": self.history_,
+        }
+        write_json(folder / RECORD, record)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "GraphFNPClassifier":
+        """A saved estimator. Its rationales are decoded by the decoder alone: training graphs were not saved."""
+        folder = Path(folder)
+        record = read_json(folder / RECORD, "give the folder that GraphFNPClassifier.save wrote")
+        try:
+            if record["format"] != FORMAT:
+                raise ValueError(f"format {record['format']}")
+            estimator = cls(**record["params"])
+            estimator.classes_ = np.array(record["classes"], dtype=record["dtype"])
+            estimator.history_, estimator.n_iter_ = record["history"], len(record["history"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidRun(
+                f"{folder / RECORD}: {type(error).__name__} {error}",
+                f"a record of format {FORMAT} as it was written",
+                "save the estimator again with this version",
+            ) from error
+        estimator.seed_ = int(record["params"]["random_state"])
+        estimator.model_ = load_model(folder)
+        estimator._graphs = estimator._rationales = None
+        return estimator
+
+    # ---------------------------------------------------------------- scikit-learn's questions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = tags.input_tags.string = True
+        return tags
+
+    # ---------------------------------------------------------------- reading
+
+    def _read(self, X: Any, classes: np.ndarray) -> Read:
+        return graphs_from_inputs(X, [str(name) for name in classes])
+
+    def _usable(self, read: Read) -> PackedGraphs:
+        graphs, _, problems = read
+        if problems and self.on_invalid == "raise":
+            raise _invalid(problems)
+        if graphs is None:
+            raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
+        if problems:
+            warnings.warn(f"{_what_is_wrong(problems)}: left out", stacklevel=3)
+        return graphs
+
+    def _predicted(self, X: Any, on_invalid: str | None = None) -> tuple[Read, Predictions | None, Any]:
+        check_is_fitted(self)
+        read = self._read(X, self.classes_)
+        if read[2] and (on_invalid or self.on_invalid) == "raise":
+            raise _invalid(read[2])
+        graphs = read[0]
+        predictions = None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
+        return read, predictions, self.model_.classifier.schema
+
+
+def _num_rows(read: Read) -> int:
+    return len(read[1]) + len(read[2])
+
+
+def _invalid(problems: tuple[Problem, ...]) -> InvalidGraphs:
+    return InvalidGraphs(
+        _what_is_wrong(problems), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
+    )
+
+
+def _what_is_wrong(problems: tuple[Problem, ...]) -> str:
+    rows = listed([problem.row for problem in problems], 20)
+    reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
+    return f"{len(problems)} rows that are no molecule: {rows} ({reasons})"
+
+
+def _seed(random_state: Any) -> int:
+    """An integer as it is, as the command line's --seed; else one drawn from the state."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
