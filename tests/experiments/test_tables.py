@@ -83,7 +83,8 @@ def test_a_rendered_table_has_a_row_a_method_and_the_published_number(tmp_path):
 
 def test_what_is_missing_is_listed_by_the_table_itself(tmp_path):
     results = complete(tmp_path, PART.only(methods=["vanilla"]))
-    assert "bbbp gcn graphfnp (0/5)" in render(PART, results)
+    assert "bbbp GCN: graphfnp (0 of 5), no-rationales (0 of 5)" in render(PART, results)
+    assert "bbbp GCN: every row" in render(PART, results_of(tmp_path / "empty"))
 
 
 def test_published_numbers_are_those_of_the_paper():

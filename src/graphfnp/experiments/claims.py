@@ -12,7 +12,7 @@ from graphfnp.experiments.tables import TABLES, Group
 OURS = "graphfnp"
 MANY_MODELS = ("deep-ensemble",)
 SINGLE = tuple(name for name in METHODS if name not in (OURS, *MANY_MODELS))
-LESS_IS_BETTER = ("nll", "brier", "ece")
+NAMES = {"nll": "NLL", "brier": "Brier"}
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
     for name in columns:
         rivals = [method for method in SINGLE if (name, method) in cells]
         waiting = len(rivals) < len(SINGLE)
-        for measure in ("nll", "brier"):
+        for measure in NAMES:
             shifted = COLUMNS[name].shifted
             differences = {rival: _difference(cells, name, rival, measure) for rival in rivals}
             lost = [rival for rival, pair in differences.items() if pair and pair.mean > (0 if shifted else pair.error)]
             how = "lower mean" if shifted else "no higher (within one standard error)"
             found.append(
                 Claim(
-                    f"{name}: {how} {measure.upper()} than every single model with its temperature",
+                    f"{name}: {how} {NAMES[measure]} than every single model with its temperature",
                     None if waiting else not lost,
                     _numbers(differences, lost),
                 )

@@ -44,7 +44,7 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
 @in_style
 def reliability(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> Figure:
     """Accuracy over confidence for a few methods, a panel for each dataset; below the line is too sure."""
-    figure = Figure(figsize=(3.3 * len(found), 3.9))
+    figure = Figure(figsize=(max(6.6, 3.3 * len(found)), 3.9))  # a legend wants some room
     for axes, (column, curves) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
         axes.plot([0.5, 1], [0.5, 1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)))
         for number, (label, records) in enumerate(curves.items()):
@@ -56,7 +56,7 @@ def reliability(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) 
         axes.yaxis.set_major_formatter(PERCENT)
     figure.axes[0].set_ylabel("share that was right")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=min(4, len(labels)))
+    figure.legend(handles, labels, loc="outside lower left", ncols=4 if len(found) > 2 else 2)
     return figure
 
 

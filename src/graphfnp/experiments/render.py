@@ -128,11 +128,19 @@ def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _missing(table: Table, results: Results) -> str:
-    waiting = [group for group in table.groups() if group.missing(results)]
+    """What is still to do, a dataset and backbone at a time."""
+    waiting: dict[str, list[Group]] = {}
+    for group in table.groups():
+        if group.missing(results):
+            waiting.setdefault(f"{group.column.name} {group.backbone.upper()}", []).append(group)
     if not waiting:
         return "Nothing is missing."
-    names = ", ".join(f"{group.name} ({len(group.finished(results))}/{len(group.seeds)})" for group in waiting)
-    return f"Missing, with finished seeds: {names}."
+    parts = []
+    for place, groups in waiting.items():
+        begun = {group.row.label: f"{len(group.finished(results))} of {len(group.seeds)}" for group in groups}
+        rows = "every row" if len(groups) == len(table.rows) else ", ".join(f"{k} ({v})" for k, v in begun.items())
+        parts.append(f"{place}: {rows}")
+    return f"Missing, with finished seeds: {'; '.join(parts)}."
 
 
 def render_claims(results: Results) -> str:
