@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
-from graphfnp.datasets.fragments import as_networkx
+from graphfnp.datasets.fragments import as_networkx, part
 from graphfnp.datasets.motifs import motif_name
 from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
@@ -21,12 +21,14 @@ from graphfnp.decoding.explanation import edge_losses, explain_by_rationales, ke
 from graphfnp.decoding.find import Support, is_sound
 from graphfnp.decoding.pruning import pruned
 from graphfnp.decoding.records import rationale_records
+from graphfnp.decoding.tokens import with_known_features
 from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Rationales, Structure
+from graphfnp.report.drawing import picture_structure
 from graphfnp.report.explanation_page import explanation_records, write_explanations
 from graphfnp.report.gallery import write_gallery
 from graphfnp.run import Run
@@ -238,3 +240,24 @@ def test_edge_losses_agree_with_leaving_the_edge_out_by_hand(tiny_run: Run) -> N
             falls.append(float(whole - kernel_odds(model.classifier.mean_correlation(thinned.batch(), 8), own[None])))
     expected = torch.tensor(falls).clamp(min=0)
     assert torch.allclose(kernel, expected / expected.max().clamp(min=1e-9), atol=1e-3)
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def test_drawn_features_become_the_nearest_known_words() -> None:
+    schema = Schema(("bad", "good"), "text", node_width=2)
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graphs = PackedGraphs.build(
+        vectors, edges, torch.tensor([0, 3]), torch.tensor([0, 4]), torch.tensor([1]), schema, text=["very good film"]
+    )
+    drawn = Structure((0, 0), ((0, 1, 0),), x=torch.tensor([[0.9, 0.1], [0.1, 0.8]]))
+    found = with_known_features([drawn], graphs)[0]
+    assert found.names == ("good", "film")
+    assert torch.equal(found.x, vectors[1:])
+    assert structures_from_graphs(graphs)[0].names == ("very", "good", "film")
+    assert part(structures_from_graphs(graphs)[0], [1, 2]).names == ("good", "film")
+    svg = picture_structure(found, schema).svg()
+    assert "good" in svg
+    assert "film" in svg

@@ -20,7 +20,7 @@ TINY = [
     "--epochs", "2", "--limit", "40", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16",
     "--set", "rationales_per_class=2", "--set", "training.finishing_epochs=1",
 ]  # fmt: skip
-COMMANDS = ("demo", "train", "evaluate", "predict", "calibrate", "rationales", "report", "data")
+COMMANDS = ("demo", "train", "evaluate", "predict", "calibrate", "rationales", "explain", "report", "data")
 SCORES = {
     "accuracy", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "rationale_f1", "rationale_f1_macro",
     "num_graphs",

@@ -65,9 +65,9 @@ def explain(
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
     folder = out or run / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"
-    page = write_explanations(folder, title, explanations, found, labels if any(labels) else ())
+    page = write_explanations(folder, title, explanations, found, labels if any(labels) else (), chosen)
     if as_json:
-        typer.echo(json.dumps(explanation_records(explanations, found), indent=1))
+        typer.echo(json.dumps(explanation_records(explanations, found, chosen), indent=1))
     else:
         console.print(f"explanation  {page}", highlight=False, markup=False)
 

@@ -74,7 +74,8 @@ def rationales(
     if as_json:
         typer.echo(json.dumps(records, indent=1))
         return
-    table = Table("rationale", "class", "p(class)", "kernel", "coverage", "precision", "structure", box=SIMPLE_HEAD)
+    table = Table("rationale", "class", "p(class)", "kernel", "coverage", "precision", box=SIMPLE_HEAD)
+    table.add_column("structure", overflow="fold")
     for record in records:
         shape = record["smiles"] or record["words"] or record["motif"] or "not valid"
         alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""

@@ -15,6 +15,7 @@ from graphfnp.decoding.correlations import correlations
 from graphfnp.decoding.evidence import evidence
 from graphfnp.decoding.patterns import Searched
 from graphfnp.decoding.pruning import pruned
+from graphfnp.decoding.tokens import with_known_features
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.prediction import TrainedModel
 from graphfnp.randomness import stream
@@ -43,6 +44,8 @@ def find_rationales(
     candidates = Candidates()
     if config.candidates:
         candidates = drawn_candidates(model, rationales, config, generator)
+        if classifier.schema.is_continuous and graphs is not None:
+            candidates.structures = with_known_features(candidates.structures, graphs)
     if config.training_graphs and graphs is not None:
         near = correlations(model, graphs, num_draws=8)
         assert near is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from graphfnp.decoding import DecodingConfig, find_rationales
+from graphfnp.decoding.correlations import correlations
 from graphfnp.evaluation import evaluate
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
@@ -23,22 +24,19 @@ def make_report(
     history: Sequence[Mapping[str, float]] = (),
     notes: Sequence[str] = (),
     decoding: DecodingConfig | None = None,
+    train: PackedGraphs | None = None,
 ) -> Report:
-    """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales."""
+    """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales.
+
+    With ``train``, the training graphs, their parts are candidates for rationales too.
+    """
     graphs = matching(graphs, model.classifier.schema)
     if (graphs.y >= 0).any():
         metrics, predictions = evaluate(model, graphs, seed=seed)
     else:
         metrics, predictions = {"num_graphs": len(graphs)}, predict(model, graphs, seed=seed)
-    rationales = find_rationales(model, decoding, seed)
-    correlation = None
-    if rationales is not None:
-        with torch.no_grad():
-            parts = [
-                model.classifier.mean_correlation(batch, NUM_DRAWS, seed)
-                for batch in graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
-            ]
-        correlation = torch.cat([part for part in parts if part is not None])
+    rationales = find_rationales(model, decoding, seed, None if train is None else matching(train, graphs.schema))
+    correlation = None if rationales is None else correlations(model, graphs, seed=seed)
     embedding = collect(model.classifier, graphs, 1, seed).embedding
     return Report(
         title, graphs, predictions, metrics, embedding, rationales, correlation, dict(facts or {}), history, notes
@@ -66,4 +64,5 @@ def report_of_run(run: Run, data: str | Path | None = None) -> Report:
     if dataset.problems:
         notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
     title = f"{plan.method} on {dataset.name}"
-    return make_report(run.model, getattr(dataset, part), title, plan.seed, facts, run.history, notes)
+    judged = getattr(dataset, part)
+    return make_report(run.model, judged, title, plan.seed, facts, run.history, notes, train=dataset.train)

@@ -23,8 +23,13 @@ LEAD = (
 )
 
 
-def explanation_records(found: RationaleExplanations, rationales: Rationales) -> list[dict[str, Any]]:
-    """One for each graph: the prediction, the whole correlation row, the places of rationales, scores of edges."""
+def explanation_records(
+    found: RationaleExplanations, rationales: Rationales, numbers: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """One for each graph: the prediction, the whole correlation row, the places of rationales, scores of edges.
+
+    ``numbers`` are what the graphs are called where they come from.
+    """
     graphs, names = found.graphs, found.graphs.schema.class_names
     score, records = found.edge_score, []
     for graph in range(len(graphs)):
@@ -33,7 +38,7 @@ def explanation_records(found: RationaleExplanations, rationales: Rationales) ->
         edges = [[a, b, round(float(score[start + k]), 4)] for k, (a, b) in enumerate(pairs) if a < b]
         row, weight = found.correlation[graph], found.weight[graph]
         records.append({
-            "graph": graph,
+            "graph": numbers[graph] if numbers else graph,
             "input": None if graphs.text is None else graphs.text[graph],
             "class": names[int(found.target[graph])],
             "probability": round(float(found.probability[graph]), 4),
@@ -51,26 +56,30 @@ def explanation_records(found: RationaleExplanations, rationales: Rationales) ->
 
 
 def write_explanations(
-    folder: Path, title: str, found: RationaleExplanations, rationales: Rationales, labels: Sequence[str] = ()
+    folder: Path,
+    title: str,
+    found: RationaleExplanations,
+    rationales: Rationales,
+    labels: Sequence[str] = (),
+    numbers: Sequence[int] = (),
 ) -> Path:
     """``explanation.html`` and ``explanations.json``, and the drawing of every input."""
     folder.mkdir(parents=True, exist_ok=True)
-    records = explanation_records(found, rationales)
+    records = explanation_records(found, rationales, numbers)
     write_json(folder / "explanations.json", records)
     graphs, schema = found.graphs, found.graphs.schema
     cards = []
-    for record in records:
-        graph, target = record["graph"], int(found.target[record["graph"]])
-        name = f"graph-{graph}"
+    for graph, record in enumerate(records):
+        target, name = int(found.target[graph]), f"graph-{record['graph']}"
         most = max((score for *_, score in record["edges"]), default=0.0)
         edges = [(a, b) for a, b, score in record["edges"] if most > 0 and score >= MARKED * most]
         known = labels[graph] if labels else ""
         cards.append(
             Card(
                 name, f"{record['class']}, {100 * record['probability']:.0f} %",
-                drawn(picture_graph(graphs, graph, (), edges), name, f"Input {graph}", folder), hue(target),
-                code=[record["input"] or f"graph {graph}"], facts=[("known class", known)] if known else [],
-                thumbs=_thumbs(record, rationales, graphs, name),
+                drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
+                code=[record["input"] or f"graph {record['graph']}"], facts=[("known class", known)] if known else [],
+                thumbs=_thumbs(record, rationales, graphs, graph, name),
             )
         )  # fmt: skip
     groups = [
@@ -82,7 +91,7 @@ def write_explanations(
     return write_cards(folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN)
 
 
-def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, name: str) -> list[Thumb]:
+def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, graph: int, name: str) -> list[Thumb]:
     """Each rationale, and below it the input with the match."""
     above, below = [], []
     for k, link in enumerate(record["rationales"]):
@@ -96,6 +105,6 @@ def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs
         above.append(Thumb(drawing, caption, colour))
         if nodes:
             edges = [(a, b) for a, b, _ in record["edges"] if a in nodes and b in nodes]
-            match = picture_graph(graphs, record["graph"], nodes, edges)
+            match = picture_graph(graphs, graph, nodes, edges)
             below.append(Thumb(drawn(match, f"{name}-match-{k}", "Match"), f"R{j + 1} found here", colour))
     return above + below
