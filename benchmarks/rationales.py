@@ -90,7 +90,7 @@ def explanations(model: TrainedModel, dataset: Dataset, found: Rationales) -> di
         }
     result = {}
     for name, graphs in groups.items():
-        explained = explain_by_rationales(model, found, graphs)
+        explained = explain_by_rationales(model, found, graphs, train=dataset.train)
         assert graphs.edge_truth is not None
         result[name] = {
             "graphs": len(graphs),

@@ -18,9 +18,10 @@ from graphfnp.decoding.candidates import nearest_parts, refined_hash
 from graphfnp.decoding.config import decoding_for
 from graphfnp.decoding.coverage import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
 from graphfnp.decoding.explanation import edge_losses, explain_by_rationales, kernel_odds
-from graphfnp.decoding.find import Support, is_sound
+from graphfnp.decoding.find import is_sound
 from graphfnp.decoding.pruning import pruned
 from graphfnp.decoding.records import rationale_records
+from graphfnp.decoding.support import Support
 from graphfnp.decoding.tokens import with_known_features
 from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidConfig
@@ -116,6 +117,9 @@ def test_support_is_where_a_structure_occurs() -> None:
     assert support(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
     assert torch.equal(support(plain(*CYCLE)), support(plain(*CYCLE, (0, 5))))
     assert support.log_odds_ratio(plain(*HOUSE), 1) > 0 > support.log_odds_ratio(plain(*HOUSE), 0)
+    assert support.log_odds_ratio(plain(*HOUSE, (0, 3)), 1) < 0  # occurs nowhere
+    assert support.f1(plain(*HOUSE), 1) == 1
+    assert support.f1(plain((0, 1), (1, 2)), 1) == pytest.approx(2 / 3)  # a path is in every graph
 
 
 def test_restored_charges_must_cancel() -> None:

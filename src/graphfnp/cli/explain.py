@@ -59,9 +59,10 @@ def explain(
         explain_with(loaded, graphs, chosen, explainer, out or run / explainer, seed, data, as_json)
         return
     config = replace(decoding_for(schema), candidates=candidates)
-    found = find_rationales(model, config, seed, loaded.dataset(data).train)
+    train = loaded.dataset(data).train
+    found = find_rationales(model, config, seed, train)
     assert found is not None
-    explanations = explain_by_rationales(model, found, graphs, seed)
+    explanations = explain_by_rationales(model, found, graphs, seed, train)
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
     folder = out or run / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"

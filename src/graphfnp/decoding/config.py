@@ -20,12 +20,12 @@ class DecodingConfig:
     largest: int = 10
     size_decay: float = 1.0  # size n is drawn with weight decay^n
     temperature: float = 0.8  # 0: the most probable decision every time
-    beam: int = 4  # candidates that are pruned; the best of the pruned is kept
+    beam: int = 6  # candidates that are pruned; the best of the pruned is kept
     most_odds: float = 20.0  # log-odds beyond this are all certain
     kernel_weight: float = 0.0  # small parts of large graphs are far from all whole graphs
     least_kernel: float = 0.01  # what is farther than this is simply far
     likelihood_weight: float = 1.0
-    data_weight: float = 0.0  # of the log odds ratio (less a standard error) of finding it in graphs of its class
+    data_weight: float = 0.5  # of the log odds ratio, less its standard error, of finding it in graphs of the class
     tolerance: float = 0.2  # share of its log-odds that a structure may lose by pruning
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ def decoding_for(schema: Schema) -> DecodingConfig:
     if schema.kind == "molecule":
         return replace(
             config, training_graphs=20, smallest=3, largest=18, size_decay=0.85, beam=8, kernel_weight=2.0,
-            likelihood_weight=0.05, data_weight=0.5,
+            likelihood_weight=0.05,
         )  # fmt: skip
     if schema.kind == "text":
         return replace(config, training_graphs=20, smallest=2, largest=8, kernel_weight=1.0, likelihood_weight=0.0)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from graphfnp.decoding.correlations import correlations
 from graphfnp.decoding.patterns import Searched
+from graphfnp.decoding.support import Support
 from graphfnp.degrees import degree_feature
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.matching import matching
@@ -30,6 +31,7 @@ class RationaleExplanations:
     prediction_loss: Tensor  # [edges] in [0, 1]: what leaving the edge out costs the class, largest of each graph 1
     kernel_loss: Tensor  # [edges] in [0, 1]: what it costs the kernel to the rationales of the class
     places: tuple[dict[int, tuple[int, ...]], ...]  # for each graph: rationale -> nodes where its structure was found
+    trust: Tensor  # [rationales] in [0, 1]: how well finding its structure tells the class
 
     @property
     def weight(self) -> Tensor:
@@ -43,7 +45,7 @@ class RationaleExplanations:
 
     @property
     def matched(self) -> Tensor:
-        """[edges] in [0, 1]: weight of the rationale, relative to the graph's first, in whose place the edge lies."""
+        """[edges] in [0, 1]: trust in the structure where the edge lies, times how correlated its rationale is."""
         score = torch.zeros_like(self.kernel_loss)
         for graph, places in enumerate(self.places):
             start, end = self.graphs.edge_ptr[graph : graph + 2].tolist()
@@ -51,19 +53,24 @@ class RationaleExplanations:
             most = float(self.correlation[graph].max())
             for rationale, nodes in places.items():
                 inside = torch.isin(a, torch.tensor(nodes)) & torch.isin(b, torch.tensor(nodes))
-                weight = float(self.correlation[graph, rationale]) / max(most, 1e-9)
+                weight = self.trust[rationale] * self.correlation[graph, rationale] / max(most, 1e-9)
                 score[start:end] = torch.maximum(score[start:end], weight * inside)
         return score
 
 
 @torch.no_grad()
 def explain_by_rationales(
-    model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, seed: int = 0
+    model: TrainedModel,
+    rationales: Rationales,
+    graphs: PackedGraphs,
+    seed: int = 0,
+    train: PackedGraphs | None = None,
 ) -> RationaleExplanations:
     """The averaged correlation row of each graph and, for the predicted class, where its rationales are in it.
 
     Edges are judged by substructure match with the decoded rationales, and by what leaving them out does to the
-    log-odds of the class and to log sum_j kappa_j of its rationales against those of the others.
+    log-odds of the class and to log sum_j kappa_j of its rationales against those of the others. With ``train``, the
+    training graphs, a match counts as much as finding the structure tells the class there (F1).
     """
     graphs = matching(graphs, model.classifier.schema)
     predictions = predict(model, graphs, seed=seed)
@@ -88,7 +95,16 @@ def explain_by_rationales(
         correlation,
         *edge_losses(model, graphs, target, own, seed),
         tuple(places),
+        _trust(rationales, train),
     )
+
+
+def _trust(rationales: Rationales, train: PackedGraphs | None) -> Tensor:
+    if train is None or not rationales.structures or train.schema.is_continuous:
+        return torch.ones(len(rationales))
+    support = Support.of(train)
+    pairs = zip(rationales.structures, rationales.label.tolist(), strict=True)
+    return torch.tensor([0.0 if structure is None else support.f1(structure, label) for structure, label in pairs])
 
 
 def edge_losses(

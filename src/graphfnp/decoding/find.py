@@ -1,20 +1,19 @@
 """Decode every rationale: the best of many candidates, then without what its evidence does not need."""
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 import torch
 from torch import Tensor
 
 from graphfnp.datasets.atoms import read_token
-from graphfnp.datasets.structures import structure_to_mol, structure_to_smiles
-from graphfnp.decoding.candidates import Candidates, drawn_candidates, nearest_parts, refined_hash
+from graphfnp.datasets.structures import structure_to_mol
+from graphfnp.decoding.candidates import Candidates, drawn_candidates, nearest_parts
 from graphfnp.decoding.config import DecodingConfig, decoding_for
 from graphfnp.decoding.correlations import correlations
 from graphfnp.decoding.evidence import evidence
-from graphfnp.decoding.patterns import Searched
 from graphfnp.decoding.pruning import pruned
+from graphfnp.decoding.support import Support
 from graphfnp.decoding.tokens import with_known_features
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.prediction import TrainedModel
@@ -22,7 +21,6 @@ from graphfnp.randomness import stream
 from graphfnp.rationales import Rationales, Structure
 
 INVALID = 1e6  # what a structure that is no molecule loses: it is shown only where there is no other
-SEARCHED, SEARCHED_MOLECULES = 200, 1000  # training graphs in which structures are sought; molecules are quicker
 
 
 @torch.no_grad()
@@ -87,34 +85,6 @@ def _sound_first(candidates: Candidates, score: Tensor, mine: Tensor, schema: Sc
     order = torch.where(mine, score, -torch.inf).argsort(descending=True)[: int(mine.sum())]
     sound = islice((k for k in order.tolist() if is_sound(candidates.structures[k], schema)), count)
     return torch.tensor(list(sound) or order[:1].tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class Support:
-    """Some training graphs in which structures are sought, each structure once."""
-
-    searched: Searched
-    known: dict[object, Tensor] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, graphs: PackedGraphs) -> "Support":
-        count = SEARCHED_MOLECULES if graphs.schema.kind == "molecule" else SEARCHED
-        return cls(Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // count)])))
-
-    def __call__(self, structure: Structure) -> Tensor:
-        """[graphs]: does each hold the structure?"""
-        smiles = structure_to_smiles(structure, self.searched.graphs.schema) if self.searched.is_chemical else None
-        key = smiles or refined_hash(structure)
-        if key not in self.known:
-            self.known[key] = self.searched.contain(structure)
-        return self.known[key]
-
-    def log_odds_ratio(self, structure: Structure, label: int) -> float:
-        """Of holding the structure, graphs of the class against the others, less one standard error."""
-        holds, own = self(structure), self.searched.graphs.y == label
-        cells = [float((a & b).sum()) + 0.5 for b in (own, ~own) for a in (holds, ~holds)]
-        ratio = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
-        return ratio - math.sqrt(sum(1 / cell for cell in cells))
 
 
 def is_sound(structure: Structure, schema: Schema) -> bool:
