@@ -19,7 +19,8 @@ LAYERS = (
     ("datasets", "networks"),
     ("classifier", "model", "baselines", "methods"),
     (
-        "training", "training_config", "training_state", "class_balance", "weight_average", "prediction", "calibration", "checkpoint",
+        "training", "training_config", "training_state", "class_balance", "weight_average", "prediction", "calibration",
+        "checkpoint",
         "conformal", "held_out", "label_shift",
         "evaluation", "decoding", "explainers", "run", "records", "report", "metrics",
     ),

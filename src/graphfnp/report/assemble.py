@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import torch
-
 from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.decoding.correlations import correlations
 from graphfnp.evaluation import evaluate
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
-from graphfnp.prediction import BATCH_SIZE, NODE_BUDGET, NUM_DRAWS, TrainedModel, collect, predict
+from graphfnp.prediction import TrainedModel, collect, predict
 from graphfnp.report.record import Report
 from graphfnp.run import Run
 
