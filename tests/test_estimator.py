@@ -9,15 +9,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from rdkit import Chem
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphfnp import GraphFNPClassifier, load, to_data_list
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, InvalidRun
+from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 from tiny_graphs import SMALL, shapes
 
 ALCOHOLS = ["C" * n + "O" for n in range(1, 11)] + ["CC(" + "C" * n + ")CO" for n in range(1, 11)]
@@ -77,7 +81,7 @@ def test_labels_inside_the_graphs_do_not_matter():
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [("CCO", "one str"), ([1.5, 2.5], "float in row 0"), (np.zeros((3, 2)), "shape"), ([], "no row")],
+    [("CCO", "one str"), ([1.5, 2.5], "float in row 0"), (np.zeros((3, 2)), "shape"), ([None] * 3, "3 rows")],
 )
 def test_what_is_no_list_of_molecules_is_refused(wrong, says):
     with pytest.raises(GraphFNPError, match=says):
@@ -98,7 +102,7 @@ def test_labels_come_back_as_given(pair):
 
 
 def test_one_class_and_continuous_targets_are_refused():
-    with pytest.raises(InvalidConfig, match="two or more classes"):
+    with pytest.raises(ValueError, match="two or more classes"):
         small().fit(SMILES, ["same"] * len(SMILES))
     with pytest.raises(ValueError, match="continuous"):
         small().fit(SMILES, np.linspace(0, 1, len(SMILES)))
@@ -236,6 +240,41 @@ def test_it_learns():
     assert small(epochs=25, width=32, learning_rate=1e-2).fit(SMILES, LABELS).score(SMILES, LABELS) > 0.9
 
 
+# ---------------------------------------------------------------- scikit-learn's own checks
+
+
+def nodes(rows: np.ndarray) -> PackedGraphs:
+    """Each row as a graph of one node with these features."""
+    ptr = torch.arange(len(rows) + 1)
+    x, schema = torch.from_numpy(np.array(rows, dtype=np.float32)), Schema(("0", "1"), node_width=rows.shape[1])
+    return PackedGraphs.build(x, torch.zeros(2, 0).long(), ptr, 0 * ptr, torch.full((len(rows),), UNLABELLED), schema)
+
+
+class OnArrays(GraphFNPClassifier):
+    """The estimator behind a door for arrays: scikit-learn's checks know no molecules."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.one_d_array, tags.input_tags.string = True, False, False
+        return tags
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y)
+        return super().fit(nodes(X), y)
+
+    def predict_proba(self, X):
+        check_is_fitted(self)
+        return super().predict_proba(nodes(validate_data(self, X, reset=False)))
+
+
+ON_ARRAYS = {"layers": 1, "width": 8, "epochs": 8, "num_draws": 1, "batch_size": 32, "learning_rate": 0.02}
+
+
+@parametrize_with_checks([OnArrays(method="vanilla", validation_fraction=0.2, **ON_ARRAYS)])
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
 # ---------------------------------------------------------------- saving
 
 
@@ -253,6 +292,15 @@ def test_a_saved_estimator_predicts_the_same_in_a_new_process(fitted, tmp_path):
     said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert np.array_equal(np.load(out), fitted.predict_proba(SMILES))
     assert said.split() == fitted.predict(SMILES).tolist()
+
+
+def test_a_saved_estimator_still_has_its_training_graphs_to_decode_from(fitted, tmp_path):
+    fitted.save(tmp_path)
+    kept, again = fitted._graphs, GraphFNPClassifier.load(tmp_path)._graphs
+    assert again.schema == kept.schema
+    assert again.text == kept.text
+    for name in ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type"):
+        assert torch.equal(getattr(again, name), getattr(kept, name))
 
 
 @pytest.mark.parametrize("pair", [("no", "yes"), (-1, 1), (False, True)])

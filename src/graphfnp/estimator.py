@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from graphfnp.checkpoint import load_model, read_json, save_model, write_json
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.inputs import Read, graphs_from_inputs
+from graphfnp.checkpoint import load_model, read_json, read_tensors, save_model, write_json, write_tensors
+from graphfnp.datasets.inputs import Read, described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
 from graphfnp.decoding import find_rationales
-from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, listed
-from graphfnp.graphs import PackedGraphs
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
+from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import NUM_DRAWS, conformal_sets, predict
 from graphfnp.predictions import Predictions
@@ -30,7 +29,7 @@ from graphfnp.settings import with_overrides
 from graphfnp.training import train
 from graphfnp.training_config import TrainingConfig
 
-RECORD, FORMAT = "estimator.json", 1
+RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
 TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
 
 
@@ -100,10 +99,15 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
-        read = self._read(X, classes)
-        kept = self._usable(read)
-        labels = torch.from_numpy(numbers)[read[1]]
-        graphs = replace(kept, y=labels)
+        if len(classes) < 2:
+            raise ValueError(f"GraphFNPClassifier needs two or more classes, but y holds {len(classes)} class")
+        unlabelled, rows, problems = self._read(X, classes, self.on_invalid)
+        if unlabelled is None:
+            raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
+        if problems:
+            warnings.warn(f"{described(problems)}: left out", stacklevel=2)
+        labels = torch.from_numpy(numbers)[rows]
+        graphs = replace(unlabelled, y=labels)
         self.classes_ = classes
         self.seed_ = _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
@@ -111,9 +115,9 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
         learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
         domain = learned.model.domain
-        self.model_ = replace(learned.model, domain=None if domain is None else domain.renumbered(read[1][part.train]))
+        self.model_ = replace(learned.model, domain=None if domain is None else domain.renumbered(rows[part.train]))
         self.history_, self.n_iter_ = list(learned.history), len(learned.history)
-        self._graphs: PackedGraphs | None = graphs.select(part.train)
+        self._graphs = graphs.select(part.train)
         self._rationales: Rationales | None = None
         return self
 
@@ -133,10 +137,10 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """[rows, classes]: calibrated probabilities, in the order of ``classes_``."""
-        read, predictions, _ = self._predicted(X)
-        found = np.full((_num_rows(read), len(self.classes_)), np.nan)
+        (_, rows, problems), predictions = self._predicted(X, self.on_invalid)
+        found = np.full((len(rows) + len(problems), len(self.classes_)), np.nan)
         if predictions is not None:
-            found[read[1].numpy()] = predictions.probabilities.numpy()
+            found[rows.numpy()] = predictions.probabilities.numpy()
         return found
 
     def predict(self, X: Any) -> np.ndarray:
@@ -159,8 +163,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         Predicted class and its probability with an interval over draws, all probabilities, total, data and model
         uncertainty, conformal set, domain score and verdict, nearest training molecules.
         """
-        read, predictions, schema = self._predicted(X, on_invalid="nan")
-        graphs, rows, problems = read
+        (graphs, rows, problems), predictions = self._predicted(X, "nan")
+        schema = self.model_.classifier.schema
         sets = None if predictions is None else conformal_sets(self.model_, predictions)
         label = dict(zip(schema.class_names, self.classes_.tolist(), strict=True))
         records = prediction_records(predictions, graphs, schema, rows.tolist(), problems, sets)
@@ -181,12 +185,13 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- keeping
 
     def save(self, folder: Path | str) -> None:
-        """Everything prediction needs, without pickle; training graphs stay behind."""
+        """Everything prediction and decoding need, training graphs among it, without pickle."""
         check_is_fitted(self)
         folder = Path(folder)
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         params |= {"random_state": self.seed_, "overrides": {k: _plain(v) for k, v in (self.overrides or {}).items()}}
         save_model(self.model_, folder, self.method)
+        _save_graphs(self._graphs, folder / GRAPHS)
         record = {
             "format": FORMAT,
             "params": params,
@@ -198,7 +203,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, folder: Path | str) -> "GraphFNPClassifier":
-        """A saved estimator. Its rationales are decoded by the decoder alone: training graphs were not saved."""
+        """A saved estimator."""
         folder = Path(folder)
         record = read_json(folder / RECORD, "give the folder that GraphFNPClassifier.save wrote")
         try:
@@ -215,7 +220,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             ) from error
         estimator.seed_ = int(record["params"]["random_state"])
         estimator.model_ = load_model(folder)
-        estimator._graphs = estimator._rationales = None
+        estimator._graphs = _load_graphs(folder / GRAPHS, estimator.model_.classifier.schema)
+        estimator._rationales = None
         return estimator
 
     # ---------------------------------------------------------------- scikit-learn's questions
@@ -231,43 +237,30 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- reading
 
-    def _read(self, X: Any, classes: np.ndarray) -> Read:
-        return graphs_from_inputs(X, [str(name) for name in classes])
+    def _read(self, X: Any, classes: np.ndarray, on_invalid: str) -> Read:
+        read = graphs_from_inputs(X, [str(name) for name in classes])
+        if read[2] and on_invalid == "raise":
+            raise InvalidGraphs(
+                described(read[2]), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
+            )
+        return read
 
-    def _usable(self, read: Read) -> PackedGraphs:
-        graphs, _, problems = read
-        if problems and self.on_invalid == "raise":
-            raise _invalid(problems)
-        if graphs is None:
-            raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
-        if problems:
-            warnings.warn(f"{_what_is_wrong(problems)}: left out", stacklevel=3)
-        return graphs
-
-    def _predicted(self, X: Any, on_invalid: str | None = None) -> tuple[Read, Predictions | None, Any]:
+    def _predicted(self, X: Any, on_invalid: str) -> tuple[Read, Predictions | None]:
         check_is_fitted(self)
-        read = self._read(X, self.classes_)
-        if read[2] and (on_invalid or self.on_invalid) == "raise":
-            raise _invalid(read[2])
+        read = self._read(X, self.classes_, on_invalid)
         graphs = read[0]
-        predictions = None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
-        return read, predictions, self.model_.classifier.schema
+        return read, None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
 
 
-def _num_rows(read: Read) -> int:
-    return len(read[1]) + len(read[2])
+def _save_graphs(graphs: PackedGraphs, path: Path) -> None:
+    values = {field.name: getattr(graphs, field.name) for field in fields(graphs)}
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+    write_tensors(path, tensors, {"text": graphs.text})
 
 
-def _invalid(problems: tuple[Problem, ...]) -> InvalidGraphs:
-    return InvalidGraphs(
-        _what_is_wrong(problems), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
-    )
-
-
-def _what_is_wrong(problems: tuple[Problem, ...]) -> str:
-    rows = listed([problem.row for problem in problems], 20)
-    reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
-    return f"{len(problems)} rows that are no molecule: {rows} ({reasons})"
+def _load_graphs(path: Path, schema: Schema) -> PackedGraphs:
+    tensors, record = read_tensors(path)
+    return PackedGraphs.build(**tensors, schema=schema, text=record["text"])
 
 
 def _seed(random_state: Any) -> int:

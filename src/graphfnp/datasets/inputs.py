@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from graphfnp.datasets.dataset import Problem
 from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs import UNLABELLED, PackedGraphs, concatenate
 from graphfnp.pyg import from_data_list
 
@@ -41,6 +41,13 @@ def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
             "pass a list of them, e.g. the SMILES column of a table",
         )
     return graphs_from_smiles([_smiles(item) for item in items], schema=molecule_schema(names))
+
+
+def described(problems: Sequence[Problem]) -> str:
+    """Which rows are no molecule, and why the first few are none."""
+    rows = listed([problem.row for problem in problems], 20)
+    reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
+    return f"{len(problems)} rows that are no molecule: {rows} ({reasons})"
 
 
 def _items(inputs: Any) -> list[Any]:
