@@ -88,7 +88,7 @@ def test_training_writes_the_run_folder_and_evaluation_reads_it(graphfnp, tmp_pa
     trained = graphfnp("train", "ba2motifs", "--out", folder, *TINY)
     assert trained.code == 0, trained.err
     assert "accuracy" in trained.out
-    expected = {CONFIG, SPLIT, EPOCHS, METRICS, "model.json", "model.safetensors"}
+    expected = {CONFIG, SPLIT, EPOCHS, METRICS, "domain.safetensors", "model.json", "model.safetensors"}
     assert {path.name for path in folder.iterdir()} == expected
     written = json.loads((folder / METRICS).read_text())
 
