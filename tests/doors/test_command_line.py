@@ -151,6 +151,8 @@ def test_an_interrupted_training_says_how_to_go_on(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell that runs the tests in the background has told its children to ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (folder / "training.safetensors").exists():
         assert process.poll() is None, process.communicate()
