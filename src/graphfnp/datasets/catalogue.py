@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphfnp.datasets.ba2motifs import PICKLES, generate_ba2motifs
+from graphfnp.datasets.ba2motifs import PICKLES, constant_features, generate_ba2motifs
 from graphfnp.datasets.forms import (
     Form,
     ba2motifs_form,
@@ -137,6 +137,11 @@ ENTRIES = (
             for file in ("BA_2Motifs.npz", *PICKLES)
         ),
         generate=generate_ba2motifs,
+        facts={"cite": "Luo et al., Parameterized Explainer for Graph Neural Networks, 2020"},
+    ),
+    Entry(
+        "ba2motifs_plain", "ba2motifs with all nodes alike: only edges tell the classes apart, for explainers of edges",
+        "random", 1000, 25.0, 25.5, (500, 500), generate=lambda: constant_features(generate_ba2motifs()),
         facts={"cite": "Luo et al., Parameterized Explainer for Graph Neural Networks, 2020"},
     ),
     Entry(
