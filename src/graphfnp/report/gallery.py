@@ -73,7 +73,8 @@ def _card(
     name = f"rationale-{number}"
     tags = [Tag(alert, alert=True) for alert in record["alerts"]]
     tags += [Tag(record[key]) for key in ("motif", "words") if record[key]]
-    tags += [Tag(f"from the {record['source']}")] if record["source"] else []
+    if record["source"]:
+        tags.append(Tag({"decoder": "from the decoder", "training part": "part of a training graph"}[record["source"]]))
     if not record["valid"]:
         tags.append(Tag(f"not valid: {record['reason']}", alert=True))
     facts = [
