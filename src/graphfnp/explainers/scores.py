@@ -43,10 +43,10 @@ def explainer_rationales(
     per_class: int = PER_CLASS,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
-) -> tuple[Rationales, float]:
-    """What the model looks for, as the named explainer sees it in training graphs; and its seconds a graph."""
+) -> tuple[Rationales, float | None]:
+    """What the model looks for, as the named explainer sees it in training graphs; and its seconds a graph, if it explains any."""
     if name in GENERATORS:
-        return GENERATORS[name](classifier, graphs, per_class=per_class, seed=seed), 0.0
+        return GENERATORS[name](classifier, graphs, per_class=per_class, seed=seed), None
     if name not in EXPLAINERS:
         raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *GENERATORS))}", "choose one")
     found = explain(classifier, graphs, name, seed=seed, watch=watch)
