@@ -44,7 +44,7 @@ def explainer_rationales(
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
 ) -> tuple[Rationales, float | None]:
-    """What the model looks for, as the named explainer sees it in training graphs; and its seconds a graph, if it explains any."""
+    """What the model looks for, as the named explainer sees it; and its seconds a graph, if it explains any."""
     if name in GENERATORS:
         return GENERATORS[name](classifier, graphs, per_class=per_class, seed=seed), None
     if name not in EXPLAINERS:
