@@ -195,9 +195,10 @@ def test_a_model_of_before_domains_still_loads(tmp_path: Path) -> None:
     record = json.loads((tmp_path / MODEL_RECORD).read_text())
     del record["domain"]
     (tmp_path / MODEL_RECORD).write_text(json.dumps(record))
-    predictions = predict(load_model(tmp_path), shapes(2))
+    model = load_model(tmp_path)
+    predictions = predict(model, shapes(2))
     assert predictions.domain is None
-    record = prediction_records(predictions, shapes(2), TYPED, [0, 1], ())[0]
+    record = prediction_records(model, predictions, shapes(2), [0, 1], ())[0]
     assert (record["domain_score"], record["domain_verdict"], record["nearest"]) == (None, None, None)
 
 

@@ -21,6 +21,7 @@ from graphfnp.errors import InvalidRun
 from graphfnp.graphs import Schema
 from graphfnp.methods import CLASSIFIERS
 from graphfnp.prediction import TrainedModel
+from graphfnp.provenance import Provenance
 from graphfnp.settings import from_json, to_json
 
 FORMAT = 1
@@ -83,6 +84,7 @@ def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[st
         "conformal": None if model.conformal is None else model.conformal.to_json(),
         "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
         "sha256": digest,
+        "provenance": None if model.provenance is None else model.provenance.to_json(),
         "facts": dict(facts or {}),
     }
     write_json(folder / MODEL_RECORD, record)
@@ -109,6 +111,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
         conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
         domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
+        provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRun(
             f"{folder / MODEL_RECORD}: {type(error).__name__} {error}",
@@ -118,7 +121,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     _check_fit(tensors, classifier.state_dict())
     classifier.load_state_dict(tensors)
     classifier.eval()
-    return TrainedModel(classifier, calibration, conformal, domain)
+    return TrainedModel(classifier, calibration, conformal, domain, provenance)
 
 
 def _save_domain(domain: Domain, path: Path) -> str:

@@ -15,14 +15,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from graphfnp.checkpoint import load_model, read_json, read_tensors, save_model, write_json, write_tensors
+from graphfnp.conformal import LEVEL
 from graphfnp.datasets.inputs import Read, described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
 from graphfnp.decoding import find_rationales
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_classifier
-from graphfnp.prediction import NUM_DRAWS, conformal_sets, predict
+from graphfnp.metrics.scores import all_scores
+from graphfnp.prediction import NUM_DRAWS, predict
 from graphfnp.predictions import Predictions
+from graphfnp.provenance import Provenance, data_hash
 from graphfnp.rationales import Rationales
 from graphfnp.records import prediction_records
 from graphfnp.settings import with_overrides
@@ -114,8 +117,14 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         method, training = self._settings()
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
         learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
-        domain = learned.model.domain
-        self.model_ = replace(learned.model, domain=None if domain is None else domain.renumbered(rows[part.train]))
+        domain, held_out = learned.model.domain, graphs.select(part.validation)
+        known = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
+            "validation part, which also chose the epoch and the calibration",
+            all_scores(predict(learned.model, held_out, self.num_draws, self.seed_)),
+        )
+        self.model_ = replace(
+            learned.model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=known
+        )
         self.history_, self.n_iter_ = list(learned.history), len(learned.history)
         self._graphs = graphs.select(part.train)
         self._rationales: Rationales | None = None
@@ -157,20 +166,21 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         """Accuracy; a row that is no molecule counts as wrong."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
-    def predict_uncertainty(self, X: Any) -> pd.DataFrame:
+    def predict_uncertainty(self, X: Any, level: float = LEVEL) -> pd.DataFrame:
         """One record for each row, the fields of ``graphfnp predict``; bad rows are there with a reason.
 
         Predicted class and its probability with an interval over draws, all probabilities, total, data and model
-        uncertainty, conformal set, domain score and verdict, nearest training molecules.
+        uncertainty, conformal set at ``level``, domain score and verdict, the rationales it is most correlated with,
+        nearest training molecules, and how well the model's probabilities were measured to hold.
         """
         (graphs, rows, problems), predictions = self._predicted(X, "nan")
-        schema = self.model_.classifier.schema
-        sets = None if predictions is None else conformal_sets(self.model_, predictions)
-        label = dict(zip(schema.class_names, self.classes_.tolist(), strict=True))
-        records = prediction_records(predictions, graphs, schema, rows.tolist(), problems, sets)
+        label = dict(zip(self.model_.classifier.schema.class_names, self.classes_.tolist(), strict=True))
+        records = prediction_records(self.model_, predictions, graphs, rows.tolist(), problems, level)
         for record in records:
             record["class"] = label.get(record["class"])
             record["conformal_set"] = record["conformal_set"] and [label[name] for name in record["conformal_set"]]
+            for rationale in record["rationales"] or ():
+                rationale["class"] = label[rationale["class"]]
         index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None
         return pd.DataFrame(records, index=index)
 

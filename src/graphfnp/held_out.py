@@ -27,7 +27,8 @@ def calibrate(
     calibration, conformal = fit_held_out(
         raw, graphs.y, kind, conformal_share, seed, prior=_kept_prior(kind, model.calibration)
     )
-    return replace(model, calibration=calibration, conformal=conformal)
+    known = model.provenance and model.provenance.unmeasured("calibrated anew")
+    return replace(model, calibration=calibration, conformal=conformal, provenance=known)
 
 
 def fit_held_out(

@@ -69,7 +69,8 @@ def moved_to_mix(
     new = old.with_prior(mix)
     ratio = torch.tensor(new.log_prior) - (torch.tensor(old.log_prior) if old.log_prior else 0)
     draws = rake(predictions.draws, reweighed(predictions.probabilities, ratio))
-    return replace(model, calibration=new), replace(predictions, draws=draws)
+    known = model.provenance and model.provenance.unmeasured("moved to another label mix")
+    return replace(model, calibration=new, provenance=known), replace(predictions, draws=draws)
 
 
 def _prior(model: TrainedModel) -> tuple[float, ...]:

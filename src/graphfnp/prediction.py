@@ -1,7 +1,10 @@
 """The verb ``predict``: graphs in, calibrated draws of class probabilities out."""
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -13,7 +16,9 @@ from graphfnp.domain import Domain, domain_of, references
 from graphfnp.graphs import PackedGraphs
 from graphfnp.matching import matching
 from graphfnp.predictions import Predictions
+from graphfnp.provenance import Provenance
 from graphfnp.randomness import isolated
+from graphfnp.settings import to_json
 
 NUM_DRAWS = 32  # quasi-random draws as accurate as 100 plain ones: benchmarks/prediction.py
 BATCH_SIZE = 256
@@ -28,6 +33,21 @@ class TrainedModel:
     calibration: Calibration = field(default_factory=Calibration)
     conformal: Conformal | None = None
     domain: Domain | None = None  # what it was trained on
+    provenance: Provenance | None = None  # how well its probabilities were measured to hold
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve digits that differ if weights, settings or anything fitted for them does: which model said this."""
+        found = hashlib.sha256()
+        domain = {} if self.domain is None else self.domain.tensors()
+        for name, tensor in sorted({**self.classifier.state_dict(), **domain}.items()):
+            found.update(name.encode())
+            found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        settings = to_json(self.classifier.config) if hasattr(self.classifier, "config") else None
+        sets = None if self.conformal is None else self.conformal.to_json()
+        said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets]
+        found.update(json.dumps(said, sort_keys=True, default=str).encode())
+        return found.hexdigest()[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +57,13 @@ class RawPredictions:
     logits: Tensor  # [draws, graphs, classes]
     distance: Tensor | None  # [graphs]
     embedding: Tensor  # [graphs, dims]
+    correlation: Tensor | None = None  # [graphs, rationales], if asked for
 
     def select(self, graphs: Tensor) -> "RawPredictions":
         """Only some of the graphs, by a mask or their numbers."""
         distance = None if self.distance is None else self.distance[graphs]
-        return RawPredictions(self.logits[:, graphs], distance, self.embedding[graphs])
+        correlation = None if self.correlation is None else self.correlation[graphs]
+        return RawPredictions(self.logits[:, graphs], distance, self.embedding[graphs], correlation)
 
 
 @torch.no_grad()
@@ -52,12 +74,16 @@ def collect(
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
     watch: Callable[[int], None] | None = None,
+    correlated: bool = False,
 ) -> RawPredictions:
-    """Logits, distances and embeddings of all graphs; each graph is encoded once. ``watch`` gets the graphs done."""
+    """Logits, distances and embeddings of all graphs; each graph is encoded once. ``watch`` gets the graphs done.
+
+    ``correlated`` asks for the correlations with rationales too.
+    """
     was_training = classifier.training
     classifier.eval()
     device = classifier.class_weight.device
-    logits, distances, embeddings = [], [], []
+    logits, distances, embeddings, correlations = [], [], [], []
     with isolated(seed, "predict"):
         for batch in graphs.batches(batch_size, node_budget=NODE_BUDGET):
             batch = batch.to(device)
@@ -65,11 +91,17 @@ def collect(
             logits.append(classifier.draw_logits(batch, num_draws, seed, encoded).cpu())
             distances.append(classifier.distance(batch, encoded))
             embeddings.append(classifier.embed(batch, encoded).cpu())
+            if correlated:
+                correlations.append(classifier.mean_correlation(batch, num_draws, seed, encoded))
             if watch is not None:
                 watch(batch.num_graphs)
     classifier.train(was_training)
     known = [distance.cpu() for distance in distances if distance is not None]
-    return RawPredictions(torch.cat(logits, dim=1), torch.cat(known) if known else None, torch.cat(embeddings))
+    links = [correlation.cpu() for correlation in correlations if correlation is not None]
+    return RawPredictions(
+        torch.cat(logits, dim=1), torch.cat(known) if known else None, torch.cat(embeddings),
+        torch.cat(links) if links else None,
+    )  # fmt: skip
 
 
 def predict(
@@ -82,9 +114,10 @@ def predict(
 ) -> Predictions:
     """Calibrated predictions; the same seed gives the same numbers, whatever the batch size."""
     graphs = matching(graphs, model.classifier.schema)
-    raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch)
+    raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
-    return Predictions(model.calibration.apply(raw.logits, raw.distance, seed), graphs.y, raw.distance, placement)
+    draws = model.calibration.apply(raw.logits, raw.distance, seed)
+    return Predictions(draws, graphs.y, raw.distance, placement, raw.correlation)
 
 
 def fit_domain(classifier: GraphClassifier, graphs: PackedGraphs, seed: int = 0) -> Domain:

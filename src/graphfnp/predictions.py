@@ -26,6 +26,7 @@ class Predictions:
     y: Tensor  # [graphs], UNLABELLED where unknown
     distance: Tensor | None = None  # [graphs] in [0, 1]: how far from all the classifier knows
     domain: Placement | None = None  # how like the training data each graph is
+    correlation: Tensor | None = None  # [graphs, rationales]: how often each rationale is correlated with each graph
 
     def __post_init__(self) -> None:
         if self.draws.ndim != 3 or self.draws.shape[1] != len(self.y):
@@ -78,4 +79,5 @@ class Predictions:
         known = self.y >= 0
         distance = None if self.distance is None else self.distance[known]
         domain = None if self.domain is None else self.domain.select(known)
-        return Predictions(self.draws[:, known], self.y[known], distance, domain)
+        correlation = None if self.correlation is None else self.correlation[known]
+        return Predictions(self.draws[:, known], self.y[known], distance, domain, correlation)

@@ -1,67 +1,187 @@
-"""One plain record for each row of an input: what was predicted, how surely, or why it could not be."""
+"""One record for each row of an input: what was predicted, how surely and why, or why it could not be.
 
+A record has the same fields everywhere. :func:`record_table` makes them as columns (Parquet, CSV), and
+:func:`prediction_records` gives the very same values as dictionaries (Python, JSON), with the model's provenance.
+"""
+
+import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from torch import Tensor
 
+from graphfnp.conformal import LEVEL
 from graphfnp.datasets.dataset import Problem
 from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.prediction import TrainedModel, conformal_sets
 from graphfnp.predictions import Predictions
+
+OK, FAILED = "ok", "failed"
+DECIMALS = 6  # more than the draws mean, and short to write
+SHOWN_RATIONALES = 3
+INTERVAL = 0.9  # of the draws, between low and high
+LISTS = ("conformal_set", "rationales", "nearest")
+
+_RATIONALE = pa.struct([("rationale", pa.int32()), ("class", pa.string()), ("weight", pa.float64())])
+_NEIGHBOUR = pa.struct([("row", pa.int64()), ("input", pa.string()), ("similarity", pa.float64())])
+
+
+def record_schema(schema: Schema) -> pa.Schema:
+    """The columns of every record for a model of this schema, in order."""
+    numbers = ["probability", "low", "high", *(f"p({name})" for name in schema.class_names)]
+    numbers += ["total_uncertainty", "data_uncertainty", "model_uncertainty", "distance"]
+    return pa.schema(
+        [
+            ("row", pa.int64()), ("input", pa.string()), ("status", pa.string()), ("reason", pa.string()),
+            ("class", pa.string()), *((name, pa.float64()) for name in numbers),
+            ("conformal_set", pa.list_(pa.string())), ("conformal_level", pa.float64()),
+            ("domain_score", pa.float64()), ("domain_verdict", pa.string()),
+            ("rationales", pa.list_(_RATIONALE)), ("nearest", pa.list_(_NEIGHBOUR)), ("model", pa.string()),
+        ]
+    )  # fmt: skip
+
+
+def record_table(
+    model: TrainedModel,
+    predictions: Predictions | None,
+    graphs: PackedGraphs | None,
+    rows: Sequence[int],
+    problems: Sequence[Problem],
+    level: float = LEVEL,
+) -> pa.Table:
+    """Records as columns, by row; graph g is row ``rows[g]``, and a row that is no graph has a reason, not numbers."""
+    schema = record_schema(model.classifier.schema)
+    numbers = np.array([*rows, *(problem.row for problem in problems)], dtype=np.int64)
+    order, good = numbers.argsort(kind="stable"), len(rows)
+    given = [f"graph {row}" for row in rows] if graphs is None or graphs.text is None else list(graphs.text)
+    columns: dict[str, Any] = {
+        "row": numbers,
+        "input": given + [problem.given for problem in problems],
+        "status": [OK] * good + [FAILED] * len(problems),
+        "reason": [""] * good + [problem.reason for problem in problems],
+        "model": [model.id] * len(numbers),
+    }
+    if predictions is not None and good:
+        columns |= {name: _lengthened(c, len(problems)) for name, c in _columns(model, predictions, level).items()}
+    arrays = [
+        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(numbers), field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema).take(pa.array(order)).combine_chunks()
 
 
 def prediction_records(
+    model: TrainedModel,
     predictions: Predictions | None,
     graphs: PackedGraphs | None,
-    schema: Schema,
     rows: Sequence[int],
     problems: Sequence[Problem],
-    sets: Tensor | None = None,
+    level: float = LEVEL,
 ) -> list[dict[str, Any]]:
-    """Records in the order of the input's rows; a row that is no graph has a reason in place of numbers.
-
-    ``sets`` [graphs, classes] are the model's conformal sets, if it has any.
-    """
-    records = {problem.row: _refused(problem, schema) for problem in problems}
-    if predictions is not None and graphs is not None:
-        records.update(zip(rows, _predicted(predictions, graphs, schema, rows, sets), strict=True))
-    return [records[row] for row in sorted(records)]
+    """:func:`record_table` as dictionaries, ready for JSON; ``calibration`` is the model's provenance or None."""
+    known = None if model.provenance is None else model.provenance.to_json()
+    found = record_table(model, predictions, graphs, rows, problems, level).to_pylist()
+    return [{**record, "calibration": known} for record in found]
 
 
-def _predicted(
-    predictions: Predictions, graphs: PackedGraphs, schema: Schema, rows: Sequence[int], sets: Tensor | None
-):
-    probabilities, interval = predictions.probabilities.tolist(), predictions.interval().tolist()
-    labels = predictions.label.tolist()
-    uncertainty = [getattr(predictions, f"{kind}_uncertainty").tolist() for kind in ("total", "data", "model")]
-    distance = [None] * len(rows) if predictions.distance is None else predictions.distance.tolist()
-    members = None if sets is None else [[schema.class_names[k] for k in row.nonzero()[:, 0].tolist()] for row in sets]
+def as_text(table: pa.Table) -> pa.Table:
+    """The same records for CSV, which has no lists: these as JSON."""
+    for name in LISTS:
+        texts = [
+            None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            for value in table[name].to_pylist()
+        ]
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(texts, pa.string()))
+    return table
+
+
+# ---------------------------------------------------------------- columns of rows that were predicted
+
+
+def _columns(model: TrainedModel, predictions: Predictions, level: float) -> dict[str, Any]:
+    names = np.array(model.classifier.schema.class_names, dtype=object)
+    label = predictions.label.numpy()
+    chosen = np.arange(len(label)), label
+    probabilities, interval = _rounded(predictions.probabilities), _rounded(predictions.interval(INTERVAL))
+    columns: dict[str, Any] = {
+        "class": names[label],
+        "probability": probabilities[chosen],
+        "low": interval[chosen][:, 0],
+        "high": interval[chosen][:, 1],
+        **{f"p({name})": probabilities[:, k] for k, name in enumerate(names)},
+        **{f"{kind}_uncertainty": _rounded(getattr(predictions, f"{kind}_uncertainty")) for kind in _KINDS},
+    }
+    if predictions.distance is not None:
+        columns["distance"] = _rounded(predictions.distance)
+    sets = conformal_sets(model, predictions, level)
+    if sets is not None:
+        columns["conformal_set"] = _members(sets, names)
+        columns["conformal_level"] = np.full(len(label), level)
+    if predictions.domain is not None:
+        columns |= _domain_columns(predictions)
+    rationales = model.classifier.rationales()
+    if predictions.correlation is not None and rationales is not None:
+        columns["rationales"] = _correlated(predictions.correlation, names[rationales.label.cpu().numpy()])
+    return columns
+
+
+_KINDS = ("total", "data", "model")
+
+
+def _members(sets: Tensor, names: np.ndarray) -> pa.Array:
+    """The classes of each conformal set."""
+    found = sets.numpy()
+    return pa.ListArray.from_arrays(_offsets(found.sum(1)), pa.array(names[found.nonzero()[1]], pa.string()))
+
+
+def _domain_columns(predictions: Predictions) -> dict[str, Any]:
     place = predictions.domain
-    verdicts, scores = (None, None) if place is None else (place.verdicts, place.score.tolist())
-    for g, row in enumerate(rows):
-        label = labels[g]
-        yield {
-            "row": row,
-            "input": graphs.text[g] if graphs.text else f"graph {row}",
-            "status": "ok",
-            "reason": "",
-            "class": schema.class_names[label],
-            "probability": probabilities[g][label],
-            "low": interval[g][label][0],
-            "high": interval[g][label][1],
-            **{f"p({name})": probabilities[g][k] for k, name in enumerate(schema.class_names)},
-            **{f"{kind}_uncertainty": uncertainty[k][g] for k, kind in enumerate(("total", "data", "model"))},
-            "distance": distance[g],
-            "conformal_set": None if members is None else members[g],
-            "domain_score": None if scores is None else scores[g],
-            "domain_verdict": None if verdicts is None else verdicts[g],
-            "nearest": None if place is None else place.neighbours(g),
-        }
+    assert place is not None
+    count = place.nearest.shape[1]
+    text = None if place.text is None else [name for near in place.text for name in near]
+    near = pa.StructArray.from_arrays(
+        [
+            pa.array(place.nearest.flatten().numpy(), pa.int64()),
+            pa.nulls(len(place) * count, pa.string()) if text is None else pa.array(text, pa.string()),
+            pa.array(_rounded(place.similarity.flatten(), 4), pa.float64()),
+        ],
+        fields=list(_NEIGHBOUR),
+    )
+    return {
+        "domain_score": _rounded(place.score),
+        "domain_verdict": place.verdicts,
+        "nearest": pa.ListArray.from_arrays(_offsets(np.full(len(place), count)), near),
+    }
 
 
-def _refused(problem: Problem, schema: Schema) -> dict[str, Any]:
-    empty = ("class", "probability", "low", "high", *(f"p({name})" for name in schema.class_names))
-    empty += ("total_uncertainty", "data_uncertainty", "model_uncertainty", "distance", "conformal_set")
-    empty += ("domain_score", "domain_verdict", "nearest")
-    given = {"row": problem.row, "input": problem.given, "status": "failed", "reason": problem.reason}
-    return {**given, **dict.fromkeys(empty)}
+def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
+    """The few rationales that each graph is most often correlated with; of equal ones the first."""
+    weight = _rounded(correlation, 4)
+    most = np.argsort(-weight, axis=1, kind="stable")[:, :SHOWN_RATIONALES]
+    parts = [
+        pa.array(most.ravel(), pa.int32()),
+        pa.array(label[most.ravel()], pa.string()),
+        pa.array(np.take_along_axis(weight, most, 1).ravel(), pa.float64()),
+    ]
+    found = pa.StructArray.from_arrays(parts, fields=list(_RATIONALE))
+    return pa.ListArray.from_arrays(_offsets(np.full(len(most), most.shape[1])), found)
+
+
+def _offsets(sizes: np.ndarray) -> pa.Array:
+    return pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+
+
+def _rounded(values: Tensor, decimals: int = DECIMALS) -> np.ndarray:
+    return values.double().numpy().round(decimals)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values, kind)
+
+
+def _lengthened(values: Any, more: int) -> pa.Array:
+    """With nulls at the end, for the rows that were not predicted."""
+    found = values if isinstance(values, pa.Array) else pa.array(values)
+    return pa.concat_arrays([found, pa.nulls(more, found.type)]) if more else found

@@ -29,6 +29,7 @@ from graphfnp.errors import InvalidRun
 from graphfnp.evaluation import evaluate_part
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
+from graphfnp.provenance import Provenance, data_hash
 from graphfnp.settings import from_json, to_json
 from graphfnp.training import Event, Training, train
 from graphfnp.training_config import TrainingConfig
@@ -178,9 +179,13 @@ def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> No
     lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
     write_atomically(folder / EPOCHS, lines.encode())
     facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
-    save_model(_in_rows(training.model, dataset), folder, plan.method, facts)
     part = "test" if len(dataset.split.test) else "validation"
-    write_json(folder / METRICS, evaluate_part(training.model, dataset, part, seed=plan.seed))
+    metrics = evaluate_part(training.model, dataset, part, seed=plan.seed)
+    known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how).with_measures(
+        f"{part} part", metrics
+    )
+    save_model(replace(_in_rows(training.model, dataset), provenance=known), folder, plan.method, facts)
+    write_json(folder / METRICS, metrics)
     (folder / STATE_FILE).unlink(missing_ok=True)
 
 

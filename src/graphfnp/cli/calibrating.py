@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,9 @@ def calibrate_run(
     model, graphs = run.model, load(source, data=data, seed=seed, smiles=smiles, label=label).graphs
     before, after, sets = cross_fitted(model, graphs, chosen, seed=seed)
     fitted = calibrate(model, graphs, chosen, conformal_share, seed)
+    if fitted.provenance is not None:
+        part = f"{Path(source).name}, each fifth by a fit on the others"
+        fitted = replace(fitted, provenance=fitted.provenance.with_measures(part, all_scores(after)))
     assert fitted.conformal is not None
     _write(fitted, fitted.conformal, folder, target or folder, source)
     facts = {
@@ -80,6 +84,7 @@ def _write(model: TrainedModel, conformal: Conformal, folder: Path, target: Path
         for path in (path for pattern in COPIED for path in folder.glob(pattern)):
             shutil.copy2(path, target)
     record["calibration"], record["conformal"] = model.calibration.to_json(), conformal.to_json()
+    record["provenance"] = None if model.provenance is None else model.provenance.to_json()
     record["facts"]["calibrated_on"] = Path(source).name
     write_json(target / MODEL_RECORD, record)
 

@@ -27,8 +27,8 @@ from graphfnp.evaluation import evaluate_part
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 from graphfnp.label_shift import estimated_mix, moved_to_mix
 from graphfnp.methods import make_config
-from graphfnp.prediction import conformal_sets, predict
-from graphfnp.records import prediction_records
+from graphfnp.prediction import predict
+from graphfnp.records import LISTS, prediction_records
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.page import write_report
 from graphfnp.run import METRICS, Plan, Run, execute
@@ -164,7 +164,7 @@ def predict_rows(
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
     graphs, rows, problems = read_input(source, schema, data, seed, smiles)
-    predictions = sets = None
+    predictions = None
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
@@ -173,8 +173,7 @@ def predict_rows(
             mix = estimated_mix(model, predictions) if prior == ESTIMATE else label_mix(prior, schema.num_classes)
             err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix)}", highlight=False)
             model, predictions = moved_to_mix(model, predictions, mix)
-        sets = conformal_sets(model, predictions)
-    records = prediction_records(predictions, graphs, schema, rows, problems, sets)
+    records = prediction_records(model, predictions, graphs, rows, problems)
     _write_records(records, target, as_json)
     failed = sum(record["status"] != "ok" for record in records)
     if failed:
@@ -205,9 +204,10 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
     if target is not None and target.suffix == ".json":
         write_json(target, records)
     elif target is not None:
-        frame = pd.DataFrame(records)
+        frame = pd.DataFrame(records).drop(columns="calibration")
         if target.suffix == ".csv":
-            frame["conformal_set"] = frame["conformal_set"].map(" | ".join, na_action="ignore")
+            for name in LISTS:
+                frame[name] = frame[name].map(json.dumps, na_action="ignore")
             write_atomically(target, frame.to_csv(index=False).encode())
         else:
             frame.to_parquet(target, index=False)
