@@ -54,13 +54,12 @@ def fill(
         while True:
             running = {worker.cell.key for worker in team if worker.cell is not None}
             in_time = deadline is None or time.monotonic() < deadline
-            pending = [cell for cell in wanted(results) if cell.key not in skipped] if in_time else []
-            for worker in team:
-                if worker.cell is None:
-                    cell = next((cell for cell in pending if cell.key not in running), None)
-                    if cell is not None:
-                        worker.begin(cell)
-                        running.add(cell.key)
+            idle = [worker for worker in team if worker.cell is None]
+            wishes = wanted(results) if in_time and idle else []  # asked only where there is somebody to do them
+            pending = (cell for cell in wishes if cell.key not in skipped | running)
+            for worker, cell in zip(idle, pending, strict=False):
+                worker.begin(cell)
+                running.add(cell.key)
             if not running:
                 break
             busy = [worker for worker in team if worker.cell is not None]
