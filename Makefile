@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types slow clean
+.PHONY: demo test lint types slow docs clean
 
 demo: $(STAMP)
 	$(BIN)/graphfnp demo --out runs/demo
@@ -22,9 +22,12 @@ types: $(STAMP)
 slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --slow $(ARGS)
 
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,text,gp,cluster]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,text,gp,cluster,service,docs]'
 	touch $@
 
 clean:

@@ -22,9 +22,10 @@ LAYERS = (
         "training", "training_config", "training_state", "class_balance", "weight_average", "prediction", "calibration",
         "checkpoint",
         "conformal", "held_out", "label_shift",
-        "evaluation", "decoding", "explainers", "run", "records", "report", "metrics",
+        "evaluation", "decoding", "explainers", "run", "records", "report", "metrics", "bundles", "bundling", "card",
     ),
     ("experiments", "estimator"),
+    ("service",),
     ("cli", "__init__"),
 )  # fmt: skip
 

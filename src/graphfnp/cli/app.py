@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from graphfnp.cli.bundle import bundle
 from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.data import DataFolder, data_app
 from graphfnp.cli.explain import explain
 from graphfnp.cli.rationales import rationales
+from graphfnp.cli.serve import serve
 from graphfnp.cli.table import table
 
 # Threads that spin while they wait make a shared machine crawl.
@@ -28,11 +30,13 @@ app.command()(table)
 app.command("calibrate")(calibrate_run)
 app.command()(rationales)
 app.command()(explain)
+app.command()(serve)
+app.command()(bundle)
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential."
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
     list[str] | None,

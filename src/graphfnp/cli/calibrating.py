@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from graphfnp.bundles import is_bundled, open_run
 from graphfnp.checkpoint import MODEL_RECORD, read_json, write_json
 from graphfnp.cli.console import conformal_row, number, percent
 from graphfnp.cli.console import out as console
@@ -22,7 +23,7 @@ from graphfnp.metrics.conformal_scores import conformal_scores
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction import TrainedModel
 from graphfnp.predictions import Predictions
-from graphfnp.run import CONFIG, EPOCHS, SPLIT, Run
+from graphfnp.run import CONFIG, EPOCHS, SPLIT
 
 COPIED = (CONFIG, SPLIT, EPOCHS, "*.safetensors")  # not the measures and the report, which are of the old calibration
 SHOWN = ("ece", "ece_floor", "nll", "brier", "accuracy", "num_graphs")
@@ -40,7 +41,12 @@ def calibrate_run(
     data: Path | None,
     as_json: bool,
 ) -> None:
-    run, chosen = Run(folder), checked_kind(kind, conformal_share)
+    run, chosen = open_run(folder), checked_kind(kind, conformal_share)
+    folder = run.folder
+    if is_bundled(run) and target is None:
+        raise InvalidConfig(
+            f"{folder.name}, which is bundled", "--out FOLDER for the calibrated copy", "name a new folder"
+        )
     if source == run.plan.dataset:
         raise InvalidConfig(
             f"{source}, which the run was trained on",

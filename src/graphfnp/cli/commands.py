@@ -15,13 +15,14 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from graphfnp.bundles import is_bundled, open_run, own_folder
 from graphfnp.checkpoint import write_atomically, write_json
 from graphfnp.cli.console import domain_cell, err, metrics_table, number, out, percent, training_progress
 from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.datasets.dataset import PARTS, Dataset, Problem
 from graphfnp.datasets.load import is_name, load
-from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.tables import summary
+from graphfnp.datasets.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.evaluation import evaluate_part
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
@@ -31,7 +32,7 @@ from graphfnp.prediction import predict
 from graphfnp.records import LISTS, prediction_records
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.page import write_report
-from graphfnp.run import METRICS, Plan, Run, execute
+from graphfnp.run import METRICS, Plan, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training_config import TrainingConfig
 
@@ -135,13 +136,13 @@ def _describe(dataset: Dataset) -> None:
 
 
 def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
-    run = Run(folder)
+    run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
     model = run.model
     metrics = evaluate_part(model, run.dataset(data), part, seed=run.plan.seed)
-    if part == "test":
-        write_json(folder / METRICS, metrics)
+    if part == "test" and not is_bundled(run):
+        write_json(run.folder / METRICS, metrics)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
     else:
@@ -159,7 +160,7 @@ def predict_rows(
     as_json: bool,
     prior: str | None = None,
 ) -> None:
-    model = Run(folder).model
+    model = open_run(folder).model
     schema = model.classifier.schema
     if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
@@ -188,16 +189,26 @@ def read_input(
     source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
 ) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
     """Graphs, their rows and the rows that are none: of one SMILES, a file or a dataset's name."""
-    if schema.features == "molecule" and not Path(source).exists() and not is_name(source):
-        graphs, rows, problems = graphs_from_smiles([source])
+    if reads_smiles(schema) and not Path(source).exists() and not is_name(source):
+        graphs, rows, problems = graphs_in_schema([source], schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return graphs, rows.tolist(), problems
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
+    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
+        return _in_schema(loaded, schema)
     return (
         loaded.graphs,
         list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist(),
         loaded.problems,
     )
+
+
+def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
+    """Molecules of a file, written as a model of typed atoms knows them."""
+    own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
+    graphs, rows, problems = graphs_in_schema(loaded.graphs.text or (), schema)
+    refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
+    return graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused)
 
 
 def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: bool) -> None:
@@ -236,4 +247,6 @@ def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: 
 
 
 def write_run_report(folder: Path, data: Path | None) -> None:
-    out.print(f"report  {write_report(report_of_run(Run(folder), data), folder)}", highlight=False, markup=False)
+    run = open_run(folder)
+    page = write_report(report_of_run(run, data), own_folder(run))
+    out.print(f"report  {page}", highlight=False, markup=False)

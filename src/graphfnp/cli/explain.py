@@ -13,7 +13,7 @@ EXPLAINER = "What explains: rationales, gnn-explainer, pg-explainer, subgraphx, 
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/explanation].")] = None,
     rows: Annotated[
@@ -29,17 +29,17 @@ def explain(
     """Draw inputs beside the rationales they are correlated with: explanation.html and explanations.json."""
     from dataclasses import replace
 
+    from graphfnp.bundles import open_run, own_folder
     from graphfnp.cli.commands import read_input
     from graphfnp.cli.console import out as console
     from graphfnp.decoding.config import decoding_for
     from graphfnp.decoding.explanation import explain_by_rationales
-    from graphfnp.decoding.find import find_rationales
+    from graphfnp.decoding.kept import decoded_of_run
     from graphfnp.errors import InvalidGraphs
     from graphfnp.matching import matching
     from graphfnp.report.explanation_page import explanation_records, write_explanations
-    from graphfnp.run import Run
 
-    loaded = Run(run)
+    loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
     if explainer == "rationales" and model.classifier.rationales() is None:
         raise InvalidGraphs(
@@ -56,15 +56,15 @@ def explain(
     if explainer != "rationales":
         from graphfnp.cli.explain_masks import explain_with
 
-        explain_with(loaded, graphs, chosen, explainer, out or run / explainer, seed, data, as_json)
+        explain_with(loaded, graphs, chosen, explainer, out or own_folder(loaded) / explainer, seed, data, as_json)
         return
     config = replace(decoding_for(schema), candidates=candidates)
-    train = loaded.dataset(data).train
-    found = find_rationales(model, config, seed, train)
-    assert found is not None
-    explanations = explain_by_rationales(model, found, graphs, seed, train)
+    usual = config == decoding_for(schema) and seed == 0
+    decoded = decoded_of_run(loaded, data, None if usual else config, seed)
+    found = decoded.rationales
+    explanations = explain_by_rationales(model, found, graphs, seed, trust=decoded.trust)
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
-    folder = out or run / "explanation"
+    folder = out or own_folder(loaded) / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"
     page = write_explanations(folder, title, explanations, found, labels if any(labels) else (), chosen)
     if as_json:

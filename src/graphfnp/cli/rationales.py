@@ -13,7 +13,7 @@ SOURCES = ("both", "decoder", "training")
 
 
 def rationales(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/rationales].")] = None,
     candidates: Annotated[
         int, typer.Option(help="Structures drawn from the decoder for each rationale; the best is kept.")
@@ -35,20 +35,19 @@ def rationales(
     from rich.markup import escape
     from rich.table import Table
 
+    from graphfnp.bundles import is_bundled, open_run, own_folder
     from graphfnp.cli.console import err, number, percent
     from graphfnp.cli.console import out as console
     from graphfnp.decoding.config import decoding_for
-    from graphfnp.decoding.coverage import data_evidence
     from graphfnp.decoding.find import find_rationales
-    from graphfnp.decoding.records import rationale_records
+    from graphfnp.decoding.kept import decode, decoded_of_run
     from graphfnp.errors import InvalidConfig, InvalidGraphs
     from graphfnp.report.gallery import write_gallery
     from graphfnp.report.gallery_figures import gallery_figures
-    from graphfnp.run import Run
 
     if source not in SOURCES:
         raise InvalidConfig(f"--source {source}", f"one of {', '.join(SOURCES)}", "choose one of these")
-    loaded = Run(run)
+    loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
     if model.classifier.rationales() is None:
         raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
@@ -59,18 +58,22 @@ def rationales(
         changes["training_graphs"] = max(20, decoding_for(schema).training_graphs)
     changes |= {name: value for name, value in (("temperature", temperature), ("beam", beam)) if value is not None}
     config = replace(decoding_for(schema), **changes)
-    dataset = loaded.dataset(data)
-    train = dataset.train
+    usual = config == decoding_for(schema) and seed == 0
+    # A bundled model brings its rationales along; whatever else is asked for needs the data.
+    dataset = None if usual and is_bundled(loaded) and not other else loaded.dataset(data)
     with err.status("decoding") if not as_json else _silent():
-        found = find_rationales(model, config, seed, train)
-        assert found is not None
-        others = [find_rationales(Run(one).model, config, seed, train) for one in other or []]
-        evidence = data_evidence(model, found, train, dataset.test)
-    records = rationale_records(found, schema, evidence, [one for one in others if one is not None])
-    folder = out or run / "rationales"
-    part = dataset.test if len(dataset.split.test) else dataset.validation
-    title = f"Rationales of {loaded.plan.method} on {dataset.name}"
-    page = write_gallery(folder, title, found, records, train, gallery_figures(model, found, part, loaded.plan.seed))
+        if other and dataset is not None:
+            others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]
+            decoded = decode(model, dataset, config, seed, [one for one in others if one is not None])
+        else:
+            decoded = decoded_of_run(loaded, data, None if usual else config, seed, dataset)
+    records, figures = decoded.records, {}
+    if dataset is not None:
+        part = dataset.test if len(dataset.split.test) else dataset.validation
+        figures = gallery_figures(model, decoded.rationales, part, loaded.plan.seed)
+    title = f"Rationales of {loaded.plan.method} on {loaded.plan.dataset}"
+    folder = out or own_folder(loaded) / "rationales"
+    page = write_gallery(folder, title, decoded.rationales, records, decoded.examples, schema, figures)
     if as_json:
         typer.echo(json.dumps(records, indent=1))
         return

@@ -65,12 +65,14 @@ def explain_by_rationales(
     graphs: PackedGraphs,
     seed: int = 0,
     train: PackedGraphs | None = None,
+    trust: Tensor | None = None,
 ) -> RationaleExplanations:
     """The averaged correlation row of each graph and, for the predicted class, where its rationales are in it.
 
     Edges are judged by substructure match with the decoded rationales, and by what leaving them out does to the
     log-odds of the class and to log sum_j kappa_j of its rationales against those of the others. With ``train``, the
-    training graphs, a match counts as much as finding the structure tells the class there (F1).
+    training graphs, a match counts as much as finding the structure tells the class there (F1); ``trust`` [rationales]
+    is that number where it is known.
     """
     graphs = matching(graphs, model.classifier.schema)
     predictions = predict(model, graphs, seed=seed)
@@ -95,11 +97,12 @@ def explain_by_rationales(
         correlation,
         *edge_losses(model, graphs, target, own, seed),
         tuple(places),
-        _trust(rationales, train),
+        structure_trust(rationales, train) if trust is None else trust,
     )
 
 
-def _trust(rationales: Rationales, train: PackedGraphs | None) -> Tensor:
+def structure_trust(rationales: Rationales, train: PackedGraphs | None) -> Tensor:
+    """[rationales]: how well finding each structure in training graphs tells the class; 1 if that is not known."""
     if train is None or not rationales.structures or train.schema.is_continuous:
         return torch.ones(len(rationales))
     support = Support.of(train)

@@ -32,12 +32,15 @@ def write_gallery(
     title: str,
     rationales: Rationales,
     records: Sequence[Mapping[str, Any]],
-    train: PackedGraphs,
+    examples: PackedGraphs | None,
+    schema: Schema,
     figures: Mapping[str, Figure] | None = None,
 ) -> Path:
-    """``gallery.html``, ``rationale-N.svg``, ``rationales.json``, ``rationales.smi`` and ``rationales.smarts``."""
+    """``gallery.html``, ``rationale-N.svg``, ``rationales.json``, ``rationales.smi`` and ``rationales.smarts``.
+
+    ``examples`` are the training graphs that the records name as nearest.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    schema = train.schema
     write_json(folder / "rationales.json", list(records))
     if schema.kind == "molecule":
         for name, key in (("rationales.smi", "smiles"), ("rationales.smarts", "smarts")):
@@ -46,7 +49,7 @@ def write_gallery(
     groups = []
     for label in rationales.label.unique().tolist():
         own = [record for record in records if record["label"] == schema.class_names[label]]
-        cards = [_card(rationales, record, schema, train, label, folder) for record in own]
+        cards = [_card(rationales, record, schema, examples, label, folder) for record in own]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
     plates = [
         Thumb(inline_svg(figure_svg(figure, name), name, caption), caption)
@@ -65,7 +68,12 @@ def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
 
 
 def _card(
-    rationales: Rationales, record: Mapping[str, Any], schema: Schema, train: PackedGraphs, label: int, folder: Path
+    rationales: Rationales,
+    record: Mapping[str, Any],
+    schema: Schema,
+    examples: PackedGraphs | None,
+    label: int,
+    folder: Path,
 ) -> Card:
     number = record["rationale"]
     structure = rationales.structures[number]
@@ -91,16 +99,16 @@ def _card(
         name, f"R{number + 1} · {record['label']}",
         drawn(picture_structure(structure, schema), name, f"Rationale {number + 1}", folder), hue(label),
         record.get("sentence", ""), tags, [text for key in ("smiles", "smarts") if (text := record[key])], facts,
-        _nearest(record, structure, train, name),
+        [] if examples is None else _nearest(record, structure, examples, name),
     )  # fmt: skip
 
 
-def _nearest(record: Mapping[str, Any], structure: Structure, train: PackedGraphs, name: str) -> list[Thumb]:
+def _nearest(record: Mapping[str, Any], structure: Structure, examples: PackedGraphs, name: str) -> list[Thumb]:
     """The nearest training graphs, the structure marked where they hold it."""
     near = record.get("nearest", [])
-    graphs = train.select(torch.tensor([one["graph"] for one in near], dtype=torch.long))
+    graphs = examples.select(torch.tensor([one.get("example", one["graph"]) for one in near], dtype=torch.long))
     everyone = list(range(len(graphs)))
-    places = [()] * len(graphs) if train.schema.is_continuous else Searched(graphs).all_places(structure, everyone)
+    places = [()] * len(graphs) if examples.schema.is_continuous else Searched(graphs).all_places(structure, everyone)
     return [
         Thumb(
             drawn(

@@ -1,0 +1,76 @@
+"""``graphfnp serve``: a model behind HTTP, with a page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphfnp.cli.data import DataFolder
+
+
+def serve(
+    run: Annotated[Path, typer.Argument(metavar="[RUN]", help="Run folder, or the name of a bundled model.")] = Path(
+        "bbbp"
+    ),
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
+    api_key: Annotated[
+        str | None, typer.Option(envvar="GRAPHFNP_API_KEY", help="Ask every request for this key.", show_envvar=True)
+    ] = None,
+    max_rows: Annotated[int, typer.Option(help="Most rows of a request.", min=1)] = 2000,
+    max_bytes: Annotated[int, typer.Option(help="Most bytes of a request.", min=1)] = 4_000_000,
+    max_nodes: Annotated[int, typer.Option(help="Most atoms or nodes of a row.", min=1)] = 400,
+    seconds: Annotated[float, typer.Option(help="Until a request is answered, or refused.", min=0.1)] = 120.0,
+    threads: Annotated[int, typer.Option(help="Threads of the model.", min=1)] = 1,
+    data: DataFolder = None,
+) -> None:
+    """Serve predictions, explanations and a page at http://HOST:PORT; ends well on SIGTERM and Ctrl-C."""
+    import socket
+
+    import torch
+
+    from graphfnp.bundles import open_run
+    from graphfnp.cli.console import err
+    from graphfnp.errors import InvalidConfig
+
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as missing:
+        raise InvalidConfig(
+            f"serve without {missing.name}", "the extra `service`", "pip install 'graphfnp[service]'"
+        ) from None
+
+    from graphfnp.decoding.kept import decoded_of_run
+    from graphfnp.service.app import make_app
+    from graphfnp.service.config import ServiceConfig
+    from graphfnp.service.engine import Engine
+    from graphfnp.service.server import serve as run_server
+
+    torch.set_num_threads(threads)
+    config = ServiceConfig(
+        host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds
+    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))  # before the model is read: a taken port should be heard of at once
+    except OSError as error:
+        raise InvalidConfig(f"{host}:{port}: {error.strerror}", "a free port", "choose another --port") from None
+    loaded = open_run(run)
+    with err.status("reading the model"):
+        has_rationales = loaded.model.classifier.rationales() is not None
+        decoded = decoded_of_run(loaded, data) if has_rationales else None
+        app = make_app(Engine(loaded, decoded, config))
+    shown = f"[{host}]" if ":" in host else host
+    err.print(
+        f"{loaded.folder.name} at http://{shown}:{listening.getsockname()[1]}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    if host not in ("127.0.0.1", "::1", "localhost") and api_key is None:
+        err.print("other machines can ask this service: consider --api-key", style="yellow")
+    run_server(app, config, listening)

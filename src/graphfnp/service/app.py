@@ -1,0 +1,150 @@
+"""The routes of the service, and nothing else."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+
+from graphfnp.service.batching import Batcher, Busy, Kind
+from graphfnp.service.drawing import graph_svg, structure_svg
+from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
+from graphfnp.service.guard import Guard
+from graphfnp.service.telemetry import Telemetry
+from graphfnp.service.wire import Answer, DrawRequest, Refusal, RowsRequest
+
+PAGE = Path(__file__).parent / "page"
+SVG = "image/svg+xml"
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refusal, "description": why}
+    for status, why in (
+        (400, "Not JSON"), (401, "The API key is missing or wrong"), (408, "The body came too slowly"),
+        (413, "Too many bytes or rows"), (422, "Not what the route takes"), (429, "Too many rows wait"),
+        (503, "It took too long"),
+    )
+}  # fmt: skip
+OPEN_REFUSALS = {status: REFUSALS[status] for status in (401, 408, 413, 422)}
+
+
+def make_app(engine: Engine) -> FastAPI:
+    """The service of one model; ``app.state.draining`` is set when it should end."""
+    config, telemetry = engine.config, Telemetry()
+
+    def work(kind: Kind, rows: list[Any]) -> list[dict[str, Any]]:
+        started = time.perf_counter()
+        records = engine.work(kind, rows)
+        telemetry.batch_rows.labels(kind.name).observe(len(rows))
+        telemetry.batch_seconds.labels(kind.name).observe(time.perf_counter() - started)
+        return records
+
+    batcher = Batcher(work, config.most_waiting)
+    telemetry.watch_queue(lambda: batcher.waiting)
+    card = engine.card()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(batcher.close)
+
+    app = FastAPI(
+        title=f"GraphFNP: {card['name']}",
+        description="Graph classification that knows what it does not know, and can draw why.",
+        version=card["id"],
+        lifespan=lifespan,
+        docs_url=None,  # its pages load scripts from outside
+        redoc_url=None,
+    )
+    app.state.draining = False
+    app.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: app.state.draining)
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+
+    async def answered(kind: str, request: RowsRequest, most: int) -> Answer:
+        if len(request.rows) > most:
+            raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
+        if request.graphs is None and not engine.reads_smiles:
+            raise HTTPException(422, "this model does not read SMILES: send graphs, see /model for examples")
+        try:
+            async with asyncio.timeout(config.seconds):
+                records = await batcher.run(engine.kind(kind, request.level), request.rows)
+        except Busy as busy:
+            raise HTTPException(429, f"{busy}: come back in a few seconds", {"Retry-After": "5"}) from None
+        except TimeoutError:
+            detail = f"not answered within {config.seconds:g} seconds: send fewer rows at a time"
+            raise HTTPException(503, detail, {"Retry-After": "30"}) from None
+        for row, record in enumerate(records):  # rows of a batch are numbered by the batch
+            record["row"] = row
+            record["input"] = f"graph {row}" if request.graphs is not None else record["input"]
+            telemetry.rows.labels(record["status"]).inc()
+        return Answer(model=card["id"], records=records)
+
+    @app.exception_handler(RequestValidationError)
+    async def explained(request: Request, error: RequestValidationError) -> JSONResponse:
+        found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
+        status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422
+        return JSONResponse({"detail": "; ".join(found).encode("utf-8", "replace").decode()}, status)
+
+    @app.post("/predict", responses=REFUSALS)
+    async def predict(request: RowsRequest) -> Answer:
+        """A record for each row: class, calibrated probability, uncertainty, conformal set, domain, rationales."""
+        return await answered(PREDICT, request, config.most_rows)
+
+    @app.post("/explain", responses=REFUSALS)
+    async def explain(request: RowsRequest) -> Answer:
+        """The records of /predict, each with the rationales it leans on, where they were found, and scores of edges."""
+        return await answered(EXPLAIN, request, config.most_explained)
+
+    @app.post("/draw", responses={**REFUSALS, 200: {"content": {SVG: {}}}}, response_class=Response)
+    def draw(request: DrawRequest) -> Response:
+        """A picture of one row (SVG), some of its nodes and edges marked."""
+        graphs, _, problems = engine.read([request.row])
+        if graphs is None:
+            reason = problems[0].reason if problems else "this model does not read SMILES"
+            raise HTTPException(422, f"nothing to draw: {reason}")
+        label = request.smiles or "graph"
+        return Response(graph_svg(graphs, request.nodes, request.edges, label), media_type=SVG)
+
+    @app.get("/rationales", responses=OPEN_REFUSALS)
+    def rationales() -> dict[str, Any]:
+        """What the model looks for: a record for each rationale, with its structure and the evidence for it."""
+        return {"model": card["id"], "rationales": [] if engine.decoded is None else engine.decoded.records}
+
+    @app.get(
+        "/rationales/{number}/drawing", response_class=Response,
+        responses={**OPEN_REFUSALS, 200: {"content": {SVG: {}}}, 404: {"model": Refusal}},
+    )  # fmt: skip
+    def rationale_drawing(number: int) -> Response:
+        """The structure of one rationale (SVG)."""
+        found = () if engine.decoded is None else engine.decoded.rationales.structures
+        structure = found[number] if 0 <= number < len(found) else None
+        if structure is None:
+            raise HTTPException(404, f"no structure for rationale {number}: there are {len(found)}, counted from 0")
+        label = f"Rationale {number + 1}"
+        return Response(structure_svg(structure, engine.model.classifier.schema, label), media_type=SVG)
+
+    @app.get("/model", responses=OPEN_REFUSALS)
+    def model() -> dict[str, Any]:
+        """The model card: data, split, measures, calibration, limits, and what this service takes."""
+        return card
+
+    @app.get("/health", responses={503: {"description": "The service is about to end"}})
+    async def health() -> JSONResponse:
+        """Is the service ready for requests?"""
+        status = "draining" if app.state.draining else "ok"
+        return JSONResponse({"status": status, "model": card["id"]}, 503 if app.state.draining else 200)
+
+    @app.get("/metrics", responses={**OPEN_REFUSALS, 200: {"content": {"text/plain": {}}}}, response_class=Response)
+    def metrics() -> Response:
+        """Counts and times, as Prometheus reads them."""
+        return Response(telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+    return app

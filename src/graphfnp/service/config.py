@@ -1,0 +1,35 @@
+"""What the service allows: sizes, times and who may ask."""
+
+from dataclasses import dataclass
+
+from graphfnp.errors import InvalidConfig
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """Limits of one service; a request beyond them is refused with a reason, and harms no other."""
+
+    host: str = "127.0.0.1"  # loopback: others only if told so
+    port: int = 8000
+    api_key: str | None = None  # asked for with every request but the page's own files and /health
+    most_bytes: int = 4_000_000  # of a request's body
+    most_rows: int = 2000  # of one request
+    most_explained: int = 20  # rows of one request for explanations, which cost about as much as fifty predictions
+    most_nodes: int = 400  # of one molecule or graph
+    longest_text: int = 2000  # characters of one SMILES
+    most_waiting: int = 20_000  # rows of all requests together; beyond, new ones are asked to come back
+    batch_rows: int = 64  # that the model sees at a time; no request waits for more than a few batches of others
+    seconds: float = 120.0  # until a request is answered
+    body_seconds: float = 20.0  # until its body has arrived
+    drain_seconds: float = 0.5  # after SIGTERM new requests are still taken for so long, until balancers know
+    shutdown_seconds: int = 60  # then, to answer what was taken
+
+    def __post_init__(self) -> None:
+        wrong = [name for name, value in vars(self).items() if isinstance(value, int | float) and value < 0]
+        wrong += [name for name in ("most_bytes", "most_rows", "batch_rows", "seconds") if getattr(self, name) <= 0]
+        if wrong or (self.api_key is not None and not self.api_key.isascii()):
+            raise InvalidConfig(
+                ", ".join(wrong) or "an API key with other than ASCII characters",
+                "limits above zero, and a key that fits into a header",
+                "change these settings",
+            )

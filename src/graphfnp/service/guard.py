@@ -1,0 +1,148 @@
+"""What stands before every route: the key, the size and pace of bodies, clients that leave, headers, counting."""
+
+import asyncio
+import contextlib
+import hmac
+import json
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from graphfnp.service.config import ServiceConfig
+from graphfnp.service.telemetry import Telemetry
+
+Message = MutableMapping[str, Any]
+Receive, Send = Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]
+
+OPEN = ("/", "/health", "/favicon.ico")  # and the files of the page: they hold nothing of the model
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class Refused(Exception):
+    def __init__(self, status: int, detail: str) -> None:
+        self.status, self.detail = status, detail
+
+
+class Gone(Exception):
+    """The client hung up."""
+
+
+class Guard:
+    """ASGI middleware. ``draining`` is true once the service was told to end: connections are then closed politely."""
+
+    def __init__(self, app: Any, config: ServiceConfig, telemetry: Telemetry, draining: Callable[[], bool]) -> None:
+        self.app, self.config, self.telemetry, self.draining = app, config, telemetry, draining
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, said = time.perf_counter(), {"status": 499}  # nginx's number for: the client left
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said["status"] = message["status"]
+                closing = [(b"connection", b"close")] if self.draining() else []
+                message["headers"] = [*message.get("headers", ()), *HEADERS, *closing]
+            await send(message)
+
+        self.telemetry.open.inc()
+        try:
+            self._check_key(scope)
+            body = await self._body(scope, receive)
+            await self._answered(scope, body, receive, counted)
+        except Refused as refusal:
+            await _refuse(counted, refusal)
+        except Gone:
+            pass
+        finally:
+            self.telemetry.open.dec()
+            route = getattr(scope.get("route"), "path", "other")
+            self.telemetry.requests.labels(route, str(said["status"])).inc()
+            self.telemetry.seconds.labels(route).observe(time.perf_counter() - started)
+
+    def _check_key(self, scope: Message) -> None:
+        path = scope["path"]
+        if self.config.api_key is None or path in OPEN or path.startswith("/page/"):
+            return
+        headers = dict(scope["headers"])
+        bearer = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+        given = headers.get(b"x-api-key", bearer)
+        if not hmac.compare_digest(given, self.config.api_key.encode()):
+            raise Refused(401, "this service asks for its key: send it as X-API-Key, or as Authorization: Bearer KEY")
+
+    async def _body(self, scope: Message, receive: Receive) -> bytes:
+        """The whole body, if it comes in time and is not too large."""
+        most = self.config.most_bytes
+        too_large = Refused(413, f"a body of more than {most} bytes: send fewer rows at a time")
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > most:
+            raise too_large
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(self.config.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > most:
+                        raise too_large
+                    parts.append(part)
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise Refused(408, f"the body did not arrive within {self.config.body_seconds:g} seconds") from None
+
+    async def _answered(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the routes; if the client leaves meanwhile, stop working for it."""
+        messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+        gone = asyncio.Event()
+
+        async def replayed() -> Message:
+            message = next(messages, None)
+            if message is None:
+                await gone.wait()
+                return {"type": "http.disconnect"}
+            return message
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+
+        work, left = asyncio.ensure_future(self.app(scope, replayed, send)), asyncio.ensure_future(watch())
+        try:
+            await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await work
+                raise Gone
+            work.result()
+        finally:
+            left.cancel()
+            if not work.done():
+                work.cancel()
+
+
+async def _refuse(send: Send, refusal: Refused) -> None:
+    body = json.dumps({"detail": refusal.detail}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),  # what may still come of the body is not read
+    ]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

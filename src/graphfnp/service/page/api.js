@@ -1,0 +1,78 @@
+// Talking to the service: answers, refusals with their reason, drawings, and the key where one is asked for.
+
+const KEY = "graphfnp-key";
+
+export class Refused extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export const useKey = (key) => sessionStorage.setItem(KEY, key);
+
+async function ask(path, options = {}) {
+  const headers = { ...options.headers };
+  const key = sessionStorage.getItem(KEY);
+  if (key) headers["X-API-Key"] = key;
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers });
+  } catch {
+    throw new Refused(0, "The service does not answer. Is it still running?");
+  }
+  if (answer.ok) return answer;
+  let detail = `The service answered with ${answer.status}.`;
+  try {
+    detail = (await answer.json()).detail ?? detail;
+  } catch {
+    // not JSON: the number has to do
+  }
+  throw new Refused(answer.status, detail);
+}
+
+export const get = async (path) => (await ask(path)).json();
+
+export async function post(path, body) {
+  const headers = { "content-type": "application/json" };
+  return ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+export async function records(path, rows, isSmiles) {
+  const answer = await post(path, isSmiles ? { smiles: rows } : { graphs: rows });
+  return (await answer.json()).records;
+}
+
+const drawn = new Map();
+
+async function drawing(key, fetched) {
+  if (!drawn.has(key)) drawn.set(key, fetched().then((answer) => answer.text()));
+  let text;
+  try {
+    text = await drawn.get(key);
+  } catch (error) {
+    drawn.delete(key);
+    throw error;
+  }
+  const picture = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  if (picture.nodeName !== "svg") throw new Refused(0, "no drawing");
+  return document.importNode(picture, true);
+}
+
+// A place for a drawing, filled when it comes.
+function placed(node, key, fetched) {
+  node.classList.add("drawing");
+  drawing(key, fetched).then(
+    (picture) => node.replaceChildren(picture),
+    () => node.replaceChildren("no drawing"),
+  );
+  return node;
+}
+
+export function drawRow(node, row, nodes = [], edges = []) {
+  const body = { ...(typeof row === "string" ? { smiles: row } : { graph: row }), nodes, edges };
+  return placed(node, JSON.stringify(body), () => post("/draw", body));
+}
+
+export const drawRationale = (node, number) =>
+  placed(node, `rationale ${number}`, () => ask(`/rationales/${number}/drawing`));

@@ -1,0 +1,174 @@
+// The page: reads what is asked, asks the service, and shows what comes back.
+
+import { get, records, Refused, useKey } from "./api.js";
+import { modelCard } from "./card.js";
+import { $, el } from "./dom.js";
+import { gallery } from "./gallery.js";
+import { answer, failed } from "./result.js";
+import { fromFile, fromText, Unreadable } from "./rows.js";
+import { RowTable } from "./table.js";
+
+const AT_ONCE = 200; // rows of one request, so that progress can be seen
+const KNOWN = [
+  ["aspirin", "CC(=O)Oc1ccccc1C(=O)O"],
+  ["caffeine", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"],
+  ["diazepam", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"],
+  ["dopamine", "NCCc1ccc(O)c(O)c1"],
+  ["4-nitroaniline", "Nc1ccc(cc1)[N+](=O)[O-]"],
+  ["glucose", "OCC1OC(O)C(O)C(O)C1O"],
+];
+
+let card, table, asking = 0;
+
+const smiles = () => card.input === "SMILES";
+
+function say(text, tone = "") {
+  $("status").className = `status ${tone}`;
+  $("status").textContent = text;
+}
+
+function trouble(error) {
+  if (error instanceof Refused && error.status === 401) {
+    $("key").hidden = false;
+    $("key-value").focus();
+  }
+  if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
+  say(error.message, "bad");
+}
+
+async function start() {
+  try {
+    card = await get("/model");
+  } catch (error) {
+    trouble(error);
+    return;
+  }
+  $("key").hidden = true;
+  say("");
+  document.title = `${card.name} · GraphFNP`;
+  $("model-name").textContent = `· ${card.name}`;
+  if (card.asks) {
+    $("title").textContent = question(card);
+    $("promise").textContent = "A probability, how sure the model is of it, whether it knows such inputs at all, and the structures the answer leans on.";
+  }
+  if (!smiles()) {
+    $("ask-title").textContent = "Graphs, as JSON";
+    $("rows").placeholder = '{"num_nodes": 3, "edges": [[0, 1], [1, 2]]}';
+    $("hint").firstChild.textContent = "or drop a JSON file anywhere on this page. ";
+  }
+  const examples = smiles() ? KNOWN : card.examples.map((graph, k) => [`example ${k + 1}`, JSON.stringify(graph)]);
+  $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
+    el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));
+  table = new RowTable($("table"), card, (one) => openRow(one).catch(trouble));
+  $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
+  $("card").replaceChildren(...modelCard(card));
+  const found = (await get("/rationales")).rationales;
+  $("gallery").hidden = !found.length;
+  $("gallery-groups").replaceChildren(...gallery(found, card.classes));
+}
+
+function question({ asks, kind }) {
+  const words = asks.replace(/\(.*\)/, "").trim().replace(/^(do|are|is|does) (they|it) /, (_, verb) => `${verb === "do" ? "Does" : "Is"} this ${kind} `);
+  const single = words.replace(/^Is this (\w+) mutagens/, "Is this $1 a mutagen");
+  return `${single.charAt(0).toUpperCase()}${single.slice(1)}${/^(Does|Is)/.test(single) ? "?" : ""}`;
+}
+
+function submit() {
+  try {
+    return run(fromText($("rows").value, smiles()));
+  } catch (error) {
+    return trouble(error);
+  }
+}
+
+async function run(asked) {
+  const mine = ++asking;
+  const many = asked.length > 1;
+  $("go").setAttribute("aria-disabled", "true");
+  $("result").hidden = true;
+  $("many").hidden = true;
+  say(many ? `Asking about ${asked.length} rows` : "Asking");
+  try {
+    if (!many) {
+      await openRow({ asked: asked[0], number: 1 });
+      if (mine === asking) say("");
+      return;
+    }
+    const done = [];
+    $("progress").hidden = false;
+    for (let from = 0; from < asked.length; from += AT_ONCE) {
+      $("progress").value = from / asked.length;
+      const part = asked.slice(from, from + AT_ONCE);
+      const found = await records("/predict", part.map((one) => one.row), smiles());
+      if (mine !== asking) return;
+      found.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k + 1 }));
+      say(`${done.length} of ${asked.length} rows`);
+    }
+    showMany(done);
+  } catch (error) {
+    if (mine === asking) trouble(error);
+  } finally {
+    $("progress").hidden = true;
+    if (mine === asking) $("go").removeAttribute("aria-disabled");
+  }
+}
+
+function showMany(done) {
+  const bad = done.filter((one) => one.record.status !== "ok").length;
+  const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
+  const parts = [`${done.length} rows`];
+  if (bad) parts.push(`${bad} could not be read and say why`);
+  if (foreign) parts.push(`${foreign} unlike the training data`);
+  $("many-lead").textContent = `${parts.join("; ")}. Headings sort; a row opens with Enter or a click.`;
+  $("many").hidden = false;
+  table.show(done);
+  say(bad ? `${bad} of ${done.length} rows could not be read` : "", bad ? "open" : "");
+  $("many-title").focus({ preventScroll: true });
+  $("many").scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
+async function openRow(one) {
+  $("result").hidden = false;
+  $("result").setAttribute("aria-busy", "true");
+  try {
+    const path = card.explains ? "/explain" : "/predict";
+    const [record] = await records(path, [one.asked.row], smiles());
+    const shown = record.status === "ok" ? answer(one.asked, record, card) : failed(one.asked, record);
+    $("result").replaceChildren(shown);
+    shown.querySelector("h2").focus({ preventScroll: true });
+    $("result").scrollIntoView({ behavior: "smooth", block: "start" });
+  } catch (error) {
+    $("result").hidden = true;
+    throw error;
+  } finally {
+    $("result").removeAttribute("aria-busy");
+  }
+}
+
+async function take(file) {
+  if (!file) return;
+  try {
+    await run(fromFile(file.name, await file.text(), smiles()));
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+$("form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+$("rows").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
+});
+$("file").addEventListener("change", () => { take($("file").files[0]); $("file").value = ""; });
+$("save-csv").addEventListener("click", () => table.saveCsv());
+$("save-json").addEventListener("click", () => table.saveJson());
+$("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
+
+const holdsFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+addEventListener("dragover", (event) => { if (holdsFile(event)) { event.preventDefault(); $("drop").hidden = false; } });
+addEventListener("dragleave", (event) => { if (!event.relatedTarget) $("drop").hidden = true; });
+addEventListener("drop", (event) => {
+  $("drop").hidden = true;
+  if (holdsFile(event)) { event.preventDefault(); take(event.dataTransfer.files[0]); }
+});
+
+start();

@@ -1,0 +1,110 @@
+// One answer: the input drawn, the probability with its doubt, what it leans on, and what it resembles.
+
+import { drawRationale, drawRow } from "./api.js";
+import { el, hue, number, percent } from "./dom.js";
+import { doubtBar, probability, strangeness } from "./pictures.js";
+import { domain, doubt, draws, headline, meaning, ruledOut } from "./words.js";
+
+const MARKED = 0.6; // an edge is marked if its score is at least this share of the highest
+
+export function failed(asked, record) {
+  return el("article", { class: "panel answer failed" },
+    el("div", { class: "said" },
+      el("p", { class: "kicker" }, asked.name || "This row"),
+      el("h2", { tabindex: "-1" }, "This could not be read"),
+      el("p", { class: "source" }, shown(asked)),
+      el("p", {}, record.reason),
+      el("p", { class: "hint" }, "Nothing was predicted for it. Check brackets, ring numbers and valences, then ask again.")));
+}
+
+export function answer(asked, record, card) {
+  const classes = card.classes;
+  const drawing = el("figure", { class: "main-drawing" });
+  const marks = marked(record.explanation);
+  drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks);
+  drawing.append(el("figcaption", {},
+    marks.length ? "Marked: the bonds that matter most for this answer." : null,
+    el("code", {}, shown(asked))));
+  const set = ruledOut(record, classes);
+  const place = domain(record);
+  return el("article", { class: "panel answer", "--hue": hue(classes, record.class) },
+    el("div", { class: "top" },
+      drawing,
+      el("div", { class: "said" },
+        el("p", { class: "kicker" }, asked.name || "The answer"),
+        el("h2", { tabindex: "-1" }, `${headline(record)} ${record.class}`, el("span", { class: "big" }, percent(record.probability))),
+        probability(record, classes),
+        el("p", {}, meaning(record)),
+        el("p", { class: "soft" }, draws(record)))),
+    el("div", { class: "three" },
+      set && fact("What cannot be ruled out", set.short, set.tone, chips(record.conformal_set, classes), set.long),
+      place && fact("Does it know such inputs?", place.short, place.tone, strangeness(record, card.domain.edge, card.domain.unlike), place.long),
+      fact("Where the doubt comes from", doubtShort(record, classes), null, doubtBar(record, classes), doubt(record, classes))),
+    why(asked, record, card),
+    nearest(record, card));
+}
+
+function doubtShort(record, classes) {
+  const share = record.total_uncertainty / Math.log(classes.length);
+  return share < 0.1 ? "Hardly any" : share < 0.4 ? "Some" : share < 0.8 ? "Much" : "Very much";
+}
+
+function fact(question, short, tone, picture, long) {
+  return el("div", { class: "fact" },
+    el("h3", {}, question),
+    el("p", { class: `short ${tone ?? ""}` }, short),
+    picture,
+    el("p", { class: "soft" }, long));
+}
+
+function chips(set, classes) {
+  return el("p", { class: "chips" }, classes.map((name) =>
+    el("span", { class: set.includes(name) ? "chip" : "chip out" },
+      el("i", { class: "spot", "--hue": hue(classes, name) }), name, set.includes(name) ? null : el("span", { class: "hidden" }, " ruled out"))));
+}
+
+function why(asked, record, card) {
+  const links = record.explanation?.rationales ?? [];
+  if (!links.length) return null;
+  const tile = (link) => {
+    const found = link.nodes.length > 0;
+    const rationale = drawRationale(el("div", {}), link.rationale);
+    const match = found ? drawRow(el("div", {}), asked.row, link.nodes) : null;
+    return el("li", { class: "link", "--hue": hue(card.classes, link.label) },
+      el("div", { class: found ? "pair" : "pair alone" }, rationale, match),
+      el("div", { class: "about" },
+        el("p", { class: "name" }, el("a", { href: `#rationale-${link.rationale}` }, `R${link.rationale + 1}`), ` speaks for ${link.label}`),
+        el("div", { class: "meter", "aria-hidden": "true" }, el("b", { "--size": `${100 * link.correlation}%`, "--hue": hue(card.classes, link.label) })),
+        el("p", { class: "soft" }, `Linked in ${percent(link.correlation)} of the draws, ${percent(link.weight)} of all links. `,
+          found ? "Marked beside it: where this input holds it." : link.label === record.class ? "The input resembles it as a whole, and does not hold the structure itself." : "It speaks against the answer.")));
+  };
+  return el("div", { class: "why" },
+    el("h3", {}, "What the answer leans on"),
+    el("p", { class: "lead" }, "The rationales that this input is linked to most, each drawn on the left."),
+    el("ul", { class: "links" }, links.map(tile)));
+}
+
+function nearest(record, card) {
+  const near = record.nearest ?? [];
+  if (!near.length) return null;
+  const known = near.some((one) => one.similarity >= 0.9999);
+  const drawable = card.input === "SMILES";
+  return el("div", { class: "why" },
+    el("h3", {}, "What it resembles in the training data"),
+    el("p", { class: "lead" }, known ? "The input itself, or its very like, was among the training data: this answer is partly memory."
+      : "The nearest training data, by the pieces they share (1 is all of them)."),
+    el("ul", { class: "links near" }, near.map((one) =>
+      el("li", { class: "link" },
+        one.input && drawable ? drawRow(el("div", {}), one.input) : null,
+        el("div", { class: "about" },
+          el("p", { class: "name" }, `similarity ${number(one.similarity)}`),
+          el("p", { class: "soft" }, el("code", {}, one.input || ""), ` row ${one.row}`))))));
+}
+
+function marked(explanation) {
+  const edges = explanation?.edges ?? [];
+  const most = Math.max(0, ...edges.map((edge) => edge[2]));
+  return most > 0 ? edges.filter((edge) => edge[2] >= MARKED * most).map(([a, b]) => [a, b]) : [];
+}
+
+export const shown = (asked) => (typeof asked.row === "string" ? asked.row : JSON.stringify(asked.row));

@@ -1,0 +1,91 @@
+// What a user pastes or drops, as rows: { row, name } with row a SMILES or a graph.
+
+const SMILES_NAMES = ["smiles", "canonicalsmiles", "isomericsmiles", "smi", "mol", "molecule", "structure", "compound", "drug"];
+const NAME_NAMES = ["name", "id", "title", "compoundname", "drugname"];
+
+export class Unreadable extends Error {}
+
+const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+
+export function fromText(text, isSmiles) {
+  return isSmiles ? smilesLines(text) : graphs(text);
+}
+
+function smilesLines(text) {
+  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
+  while (lines.length && !lines[lines.length - 1]) lines.pop();
+  while (lines.length && !lines[0]) lines.shift();
+  if (!lines.length) throw new Unreadable("Write at least one SMILES, for example CCO.");
+  return lines.map((line) => {
+    const [smiles, ...name] = line.split(/\s+/);
+    return { row: smiles, name: name.join(" ") };
+  });
+}
+
+function graphs(text) {
+  let found;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw new Unreadable("This model takes graphs as JSON; the examples show how they are written.");
+  }
+  const list = Array.isArray(found) ? found : (found.graphs ?? [found]);
+  if (!list.length) throw new Unreadable("Give at least one graph.");
+  return list.map((row, k) => ({ row, name: `graph ${k}` }));
+}
+
+export function fromFile(name, text, isSmiles) {
+  if (!isSmiles) return graphs(text);
+  if (!/\.(csv|tsv)$/i.test(name)) return smilesLines(text);
+  const table = cells(text.replace(/^﻿/, ""), name.toLowerCase().endsWith(".tsv") ? "\t" : separator(text));
+  if (table.length < 2) throw new Unreadable(`${name} has no rows below its header.`);
+  const [header, ...body] = table;
+  const column = find(header, SMILES_NAMES);
+  if (column < 0) {
+    throw new Unreadable(`${name} has the columns ${header.join(", ")}; call the one with the molecules “smiles”.`);
+  }
+  const called = find(header, NAME_NAMES);
+  return body.map((line) => ({ row: (line[column] ?? "").trim(), name: called < 0 ? "" : (line[called] ?? "") }));
+}
+
+function find(header, names) {
+  const known = header.map(plain);
+  const found = names.map((name) => known.indexOf(name)).filter((place) => place >= 0);
+  return found.length ? found[0] : -1;
+}
+
+function separator(text) {
+  const first = text.split(/\r?\n/, 1)[0];
+  const counts = [",", ";", "\t"].map((mark) => first.split(mark).length);
+  return [",", ";", "\t"][counts.indexOf(Math.max(...counts))];
+}
+
+// CSV as RFC 4180 has it: quotes, doubled quotes, separators and line ends inside them.
+function cells(text, mark) {
+  const table = [];
+  let line = [], cell = "", quoted = false;
+  const endCell = () => { line.push(cell); cell = ""; };
+  const endLine = () => { endCell(); if (line.length > 1 || line[0] !== "") table.push(line); line = []; };
+  for (let k = 0; k < text.length; k++) {
+    const sign = text[k];
+    if (quoted) {
+      if (sign !== '"') cell += sign;
+      else if (text[k + 1] === '"') { cell += '"'; k++; }
+      else quoted = false;
+    } else if (sign === '"' && cell === "") quoted = true;
+    else if (sign === mark) endCell();
+    else if (sign === "\n") endLine();
+    else if (sign !== "\r") cell += sign;
+  }
+  if (cell !== "" || line.length) endLine();
+  return table;
+}
+
+// One line of a CSV; a leading = or @ would be a formula to a spreadsheet, and a SMILES may well begin with @.
+export function csvLine(values) {
+  return values.map((value) => {
+    const text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const safe = typeof value === "string" && /^[=@\t]/.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }).join(",");
+}

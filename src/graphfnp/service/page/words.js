@@ -1,0 +1,63 @@
+// The numbers in words.
+
+import { percent } from "./dom.js";
+
+export function headline(record) {
+  const p = record.probability;
+  if (p >= 0.95) return "Almost surely";
+  if (p >= 0.8) return "Probably";
+  if (p >= 0.65) return "Rather";
+  return "Open: slightly rather";
+}
+
+export function meaning(record) {
+  const out = Math.round(100 * record.probability);
+  const others = 100 - out;
+  const known = record.calibration;
+  const first = `Of a hundred inputs with this probability, about ${out} should be ${record.class}, and ${others} should not.`;
+  if (!known || known.ece === null || known.ece === undefined) return first;
+  return `${first} On ${known.graphs} held-out ones such statements were off by ${percent(known.ece)} on average.`;
+}
+
+export function draws(record) {
+  const wide = record.high - record.low;
+  const said = wide < 0.1 ? "The draws agree" : wide < 0.3 ? "The draws differ somewhat" : "The draws disagree";
+  return `${said}: nine tenths of them lie between ${percent(record.low)} and ${percent(record.high)}.`;
+}
+
+export function ruledOut(record, classes) {
+  const set = record.conformal_set;
+  if (!set) return null;
+  const level = percent(record.conformal_level);
+  if (set.length === 1) return { tone: "good", short: `Only ${set[0]}`, long: `At the ${level} level everything but ${set[0]} can be ruled out.` };
+  if (set.length === 0) return { tone: "bad", short: "Nothing fits", long: `At the ${level} level no class fits: the input is unlike all of them.` };
+  const all = set.length === classes.length;
+  const named = set.length === 2 ? `both ${set.join(" and ")}` : set.join(", ");
+  return {
+    tone: "open",
+    short: all ? "Nothing ruled out" : named,
+    long: `At the ${level} level ${named} remain possible${all ? ": the honest answer is “I do not know”" : ""}.`,
+  };
+}
+
+const VERDICTS = {
+  "in domain": { tone: "good", short: "In domain", said: "known ground" },
+  edge: { tone: "open", short: "At the edge", said: "the edge of what it knows" },
+  "unlike the training data": { tone: "bad", short: "Unlike the training data", said: "foreign to it: trust no number here much" },
+};
+
+export function domain(record) {
+  if (record.domain_verdict === null || record.domain_verdict === undefined) return null;
+  const { tone, short, said } = VERDICTS[record.domain_verdict] ?? { tone: "open", short: record.domain_verdict, said: "" };
+  return { tone, short, long: `It is stranger than ${percent(record.domain_score)} of the training data are to one another: ${said}.` };
+}
+
+export function doubt(record, classes) {
+  const most = Math.log(classes.length);
+  const total = record.total_uncertainty / most;
+  const model = record.model_uncertainty / Math.max(record.total_uncertainty, 1e-9);
+  if (total < 0.1) return "There is hardly any doubt.";
+  const size = total < 0.4 ? "Some doubt" : total < 0.8 ? "Much doubt" : "Nearly all that is possible is in doubt";
+  if (model > 0.3) return `${size}, a good part of it because the model has seen too little like this.`;
+  return `${size}: the input itself looks like more than one class, and more training data of this kind would not help much.`;
+}

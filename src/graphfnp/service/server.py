@@ -1,0 +1,47 @@
+"""Serve until told to end, and then answer what was accepted."""
+
+import asyncio
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from graphfnp.service.config import ServiceConfig
+
+
+class PatientServer(uvicorn.Server):
+    """On SIGTERM it stays open for a moment, saying that it will end, so that no request meets a closing door."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        app: FastAPI = self.config.app  # type: ignore[assignment]
+        if sig != signal.SIGTERM or app.state.draining:
+            super().handle_exit(sig, frame)
+            return
+        app.state.draining = True
+        self.loop.call_soon_threadsafe(self.loop.call_later, self.patience, self._leave)
+
+    def _leave(self) -> None:
+        self.should_exit = True  # the signal is not raised again: ending well is exit code 0
+
+    async def serve(self, sockets: list | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+    patience: float = 0.0
+
+
+def serve(app: FastAPI, config: ServiceConfig, listening: socket.socket) -> None:
+    """Serve on a bound socket; returns after a signal, when all that was accepted is answered."""
+    settings = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,  # molecules may be secret
+        timeout_graceful_shutdown=config.shutdown_seconds,
+        server_header=False,
+        backlog=1024,
+    )
+    server = PatientServer(settings)
+    server.patience = config.drain_seconds
+    server.run([listening])

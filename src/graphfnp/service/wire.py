@@ -1,0 +1,147 @@
+"""JSON <-> values: what a request may hold, what an answer looks like, and graphs written as JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+from graphfnp.conformal import LEVEL
+from graphfnp.datasets.structures import graphs_from_structures
+from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
+from graphfnp.rationales import Structure
+
+NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+class GraphInput(BaseModel):
+    """A graph: undirected edges between nodes 0 to ``num_nodes`` - 1, with the names or features the model knows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    num_nodes: Annotated[int, Field(ge=1, lt=2**31)]
+    edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], description="Each pair of neighbours once.")
+    node_types: list[str] | None = Field(default=None, description="A name for each node, if the model has types.")
+    edge_types: list[str] | None = Field(default=None, description="A name for each edge, if the model has types.")
+    x: list[list[FiniteFloat]] | None = Field(default=None, description="Features of each node, if the model has any.")
+
+
+class RowsRequest(BaseModel):
+    """SMILES for a model of molecules, or graphs for any other; a bad row keeps its place and says why."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"smiles": [ASPIRIN, "CCO"]}, {"smiles": "CCO", "level": 0.8}]},
+    )
+
+    smiles: str | list[str] | None = Field(default=None, description="One SMILES or many.")
+    graphs: list[GraphInput] | None = Field(default=None, description="Graphs, for a model that does not read SMILES.")
+    level: float = Field(default=LEVEL, gt=0, lt=1, description="Of the conformal sets.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "RowsRequest":
+        if (self.smiles is None) == (self.graphs is None):
+            raise ValueError("give either smiles or graphs")
+        if not self.rows:
+            raise ValueError("give at least one row")
+        return self
+
+    @property
+    def rows(self) -> Sequence[str | GraphInput]:
+        if self.graphs is not None:
+            return self.graphs
+        return [self.smiles] if isinstance(self.smiles, str) else self.smiles or []
+
+
+class DrawRequest(BaseModel):
+    """One SMILES or graph, and what to mark in it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"smiles": ASPIRIN, "nodes": [1, 2, 3], "edges": [[1, 2]]}]}
+    )
+
+    smiles: str | None = None
+    graph: GraphInput | None = None
+    nodes: list[NodeNumber] = Field(default=[], max_length=2000)
+    edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], max_length=4000)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "DrawRequest":
+        if (self.smiles is None) == (self.graph is None):
+            raise ValueError("give either smiles or graph")
+        return self
+
+    @property
+    def row(self) -> str | GraphInput:
+        return self.graph if self.graph is not None else self.smiles or ""
+
+
+class Answer(BaseModel):
+    """A record for each row, in order, with the fields of ``graphfnp predict``."""
+
+    model: str = Field(description="Which model said this.")
+    records: list[dict[str, Any]]
+
+
+class Refusal(BaseModel):
+    """Why a request was not answered."""
+
+    detail: str
+
+
+def graph_from_json(given: GraphInput, schema: Schema) -> PackedGraphs:
+    """The graph in the model's schema; InvalidGraphs says what does not fit."""
+    kinds = _numbers(given.node_types, schema.node_types, given.num_nodes, "node")
+    edge_kinds = _numbers(given.edge_types, schema.edge_types, len(given.edges), "edge")
+    outside = [edge for edge in given.edges if max(edge) >= given.num_nodes or edge[0] == edge[1]]
+    if outside:
+        raise InvalidGraphs(f"edge {outside[0]}", f"two different nodes below {given.num_nodes}", "check the edges")
+    pairs = {(min(edge), max(edge)): kind for edge, kind in zip(given.edges, edge_kinds, strict=True)}
+    needs_x = schema.features == "given"
+    if needs_x != (given.x is not None):
+        raise InvalidGraphs(
+            "x" if given.x is not None else "no x",
+            f"x of {schema.num_columns} columns" if needs_x else "no x: features follow from the graph",
+            "change the graph",
+        )
+    if given.x is not None and [len(row) for row in given.x] != [schema.num_columns] * given.num_nodes:
+        raise InvalidGraphs(
+            "x of another shape", f"{given.num_nodes} rows of {schema.num_columns} numbers", "check x"
+        )  # fmt: skip
+    x = None
+    if given.x is not None:
+        x = torch.tensor(given.x)
+        if not schema.is_continuous:
+            if not bool((x == x.round()).all()) or float(x.abs().max()) > 2**31:
+                raise InvalidGraphs("numbers with fractions in x", "whole numbers: categories", "check x")
+            x = x.long()
+    structure = Structure(tuple(kinds), tuple((a, b, kind) for (a, b), kind in sorted(pairs.items())), x)
+    return graphs_from_structures([structure], schema, [UNLABELLED])
+
+
+def graph_to_json(graphs: PackedGraphs, structure: Structure) -> dict[str, Any]:
+    """A graph as :class:`GraphInput` reads it."""
+    schema = graphs.schema
+    found: dict[str, Any] = {"num_nodes": structure.num_nodes, "edges": [[a, b] for a, b, _ in structure.edges]}
+    if len(schema.node_types) > 1:
+        found["node_types"] = [schema.node_types[kind] for kind in structure.node_type]
+    if len(schema.edge_types) > 1:
+        found["edge_types"] = [schema.edge_types[kind] for *_, kind in structure.edges]
+    return found
+
+
+def _numbers(names: Sequence[str] | None, known: Sequence[str], count: int, what: str) -> list[int]:
+    """The number of each name among those the model knows."""
+    if names is None:
+        if len(known) > 1:
+            raise InvalidGraphs(f"no {what}_types", f"one of {listed(known, 20)} for each {what}", "name them")
+        return [0] * count
+    if len(names) != count:
+        raise InvalidGraphs(f"{len(names)} {what}_types", f"one for each of the {count} {what}s", "check the list")
+    place: Mapping[str, int] = {name: k for k, name in enumerate(known)}
+    unknown = [name for name in names if name not in place]
+    if unknown:
+        raise InvalidGraphs(f"{what} types {listed(unknown)}", f"the model's {listed(known, 20)}", "check the names")
+    return [place[name] for name in names]
