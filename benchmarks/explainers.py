@@ -17,8 +17,8 @@ import torch
 
 from graphfnp.datasets.load import load
 from graphfnp.explainers.coalitions import Evaluator, Game
-from graphfnp.explainers.connected_parts import PartsEvaluator
 from graphfnp.explainers.gstarx import GStarXConfig, node_scores, sampled_nodes
+from graphfnp.explainers.local_states import LocalEvaluator
 from graphfnp.explainers.node_sets import NodeSet, components, members, reached
 from graphfnp.explainers.shapley import drawn_coalitions, predecessors
 from graphfnp.explainers.subgraphx import SubgraphXConfig, TreeSearch, subgraphx_settings
@@ -180,7 +180,7 @@ def main() -> None:
         return (yield from node_scores(game, gstarx))
 
     evaluators: dict[str, Callable[[], Evaluator]] = {
-        "from connected parts": lambda: PartsEvaluator(classifier, classes, graphs.undirected),  # type: ignore[arg-type]
+        "remembered states": lambda: LocalEvaluator(classifier, classes),  # type: ignore[arg-type]
         "any model": lambda: Evaluator(lambda *a, **k: classifier(*a, **k, num_draws=1).exp(), classes, "split"),
     }
     sides = {"SubgraphX": (tree_search, textbook_subgraphx, subgraphx), "GStarX": (values, textbook_gstarx, gstarx)}

@@ -12,8 +12,8 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, global_mean_pool
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.coalition_explainer import CoalitionExplainer
 from graphfnp.explainers.coalitions import Evaluator, Game
-from graphfnp.explainers.connected_parts import PartsEvaluator
 from graphfnp.explainers.gstarx import GStarX, GStarXConfig, best_nodes, sampled_nodes
+from graphfnp.explainers.local_states import LocalEvaluator
 from graphfnp.explainers.node_sets import from_rows, members, neighbour_sets, reached, to_rows
 from graphfnp.explainers.subgraphx import SubgraphX, SubgraphXConfig, TreeSearch
 from graphfnp.methods import make_classifier
@@ -26,6 +26,7 @@ LAYERS = {
     "gat": lambda a, b: GATConv(a, b),
     "gin": lambda a, b: GINConv(nn.Linear(a, b)),
 }
+LAYERS_OF_OURS = ["gcn", "gat", "gin", "sage", "ggnn", "pna"]
 
 
 class Plain(nn.Module):
@@ -45,6 +46,17 @@ class Plain(nn.Module):
 def vanilla(schema=TYPED, **others) -> nn.Module:
     torch.manual_seed(0)
     return make_classifier("vanilla", schema, small("vanilla", **others))
+
+
+def settled(model: nn.Module) -> nn.Module:
+    """The model with batch statistics of its own, as after training, ready to be asked."""
+    with torch.no_grad():
+        for norm in [part for part in model.modules() if isinstance(part, nn.BatchNorm1d)]:
+            norm.running_mean.normal_(0, 0.5)
+            norm.running_var.uniform_(0.5, 2)
+        for weight in model.head.parameters():
+            weight.mul_(3)
+    return model.eval()
 
 
 def games_of(graphs, target: int = 0) -> list[Game]:
@@ -97,18 +109,37 @@ def test_coalitions_of_many_graphs_in_batches_equal_one_at_a_time(filling) -> No
             assert game.worth[coalition] == pytest.approx(alone, abs=1e-6)
 
 
-@pytest.mark.parametrize("backbone", ["gcn", "gat", "gin"])
-def test_coalitions_from_connected_parts_equal_those_seen_whole(backbone: str) -> None:
-    model = vanilla(**{"backbone.name": backbone}).eval()
+@pytest.mark.parametrize("backbone", LAYERS_OF_OURS)
+def test_coalitions_from_remembered_states_equal_those_seen_whole(backbone: str) -> None:
+    model = settled(vanilla(**{"backbone.name": backbone}))
     graphs = packed([(7, [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (5, 6)]), (4, [(0, 1), (0, 2), (0, 3)])], [0, 1])
     whole, parts = games_of(graphs), games_of(graphs)
     coalitions = [range(1, 1 << game.num_nodes) for game in whole]
     Evaluator(lambda x, e, b, edge_attr: model(x, e, b, edge_attr).exp(), 3).fill(zip(whole, coalitions, strict=True))
-    evaluator = PartsEvaluator(model, 3, undirected=True, node_budget=40)
+    evaluator = LocalEvaluator(model, 3, node_budget=40)
     evaluator.fill(zip(parts, coalitions, strict=True))
     for one, other in zip(whole, parts, strict=True):
         assert one.worth == pytest.approx(other.worth, abs=1e-5)
-    assert evaluator.known < sum(map(len, coalitions)) / 1.5
+        assert max(one.worth.values()) - min(one.worth.values()) > 1e-3, "coalitions differ, or equality says nothing"
+    nodes = sum(coalition.bit_count() for some in coalitions for coalition in some)
+    assert evaluator.states[-1].filled < nodes / 3
+
+
+def test_remembered_states_know_directions_and_more_than_64_nodes() -> None:
+    """A long directed path with a fork: what lies downstream of a node must not matter to it, what is upstream must."""
+    count = 70
+    edges = torch.tensor([[i, i + 1] for i in range(count - 1)] + [[0, 65]]).T
+    edges = edges[:, torch.argsort(edges[1] * count + edges[0])]
+    x = torch.arange(count).remainder(3).unsqueeze(1)
+    fields = {"edge_attr": torch.arange(edges.shape[1]).remainder(2).unsqueeze(1)}
+    model = settled(vanilla(**{"backbone.name": "gcn"}))
+    one, other = (Game(x, edges, 1, edge_fields=fields) for _ in range(2))
+    everyone = one.everyone
+    coalitions = [everyone, everyone ^ 1, everyone ^ 1 << 69, everyone ^ 1 << 64, everyone ^ 1 << 66, 1 << 64 | 1 << 65]
+    Evaluator(lambda x, e, b, edge_attr: model(x, e, b, edge_attr).exp(), 3).fill([(one, coalitions)])
+    LocalEvaluator(model, 3).fill([(other, coalitions)])
+    assert one.worth == pytest.approx(other.worth, abs=1e-5)
+    assert len({round(value, 6) for value in one.worth.values()}) == len(coalitions) + 1
 
 
 def test_the_model_sees_each_coalition_once() -> None:

@@ -13,8 +13,8 @@ from torch_geometric.explain.config import MaskType, ModelConfig, ModelMode, Mod
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.coalitions import Evaluator, Filling, Game, Search
-from graphfnp.explainers.connected_parts import PartsEvaluator, has_parts
 from graphfnp.explainers.edge_masks import edges_of_nodes
+from graphfnp.explainers.local_states import LocalEvaluator, is_local
 from graphfnp.explainers.untouched import untouched
 
 TOGETHER = 8  # graphs searched in step: enough to fill a forward pass, few enough for the memory of what is known
@@ -73,8 +73,8 @@ class CoalitionExplainer(ExplainerAlgorithm):
         self, model: nn.Module, probabilities: Callable[..., Tensor], num_classes: int, games: list[Game], constant: Any
     ) -> Evaluator:
         splits = self.filling == "split" or (self.filling == "auto" and not games[0].x.is_floating_point())
-        if splits and not constant and has_parts(model):
-            return PartsEvaluator(model, num_classes, undirected=all(map(_undirected, games)))  # type: ignore[arg-type]
+        if splits and not constant and is_local(model, games):
+            return LocalEvaluator(model, num_classes)  # type: ignore[arg-type]
         return Evaluator(probabilities, num_classes, self.filling)
 
 
@@ -136,10 +136,3 @@ def _games(
         )
         nodes_of.append(nodes)
     return games, nodes_of
-
-
-def _undirected(game: Game) -> bool:
-    """Is every edge there in both directions?"""
-    source, target = game.edge_index
-    forth, back = target * game.num_nodes + source, source * game.num_nodes + target
-    return bool(torch.equal(forth, back.sort().values))

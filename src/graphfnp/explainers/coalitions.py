@@ -29,11 +29,11 @@ class Game:
     edge_fields: Mapping[str, Tensor] = field(default_factory=dict)  # likewise for edges: edge_attr, edge_weight
     worth: dict[NodeSet, float] = field(default_factory=dict)  # what is known so far
 
-    @property
+    @cached_property
     def num_nodes(self) -> int:
         return len(self.x)
 
-    @property
+    @cached_property
     def everyone(self) -> NodeSet:
         return (1 << self.num_nodes) - 1
 

@@ -63,6 +63,13 @@ def to_rows(sets: Sequence[NodeSet], num_nodes: int) -> np.ndarray:
     return np.unpackbits(flat.reshape(len(sets), width), axis=1, bitorder="little", count=num_nodes).astype(bool)
 
 
+def to_bits(sets: Sequence[NodeSet], num_nodes: int) -> np.ndarray:
+    """[sets, words] of 64 nodes each"""
+    width = (num_nodes + 63) // 64
+    flat = np.frombuffer(b"".join(nodes.to_bytes(8 * width, "little") for nodes in sets), dtype="<u8")
+    return flat.reshape(len(sets), width)
+
+
 def from_rows(rows: np.ndarray) -> list[NodeSet]:
     """The sets that the rows [sets, nodes] of booleans stand for."""
     return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(rows, axis=1, bitorder="little")]

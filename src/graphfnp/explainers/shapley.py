@@ -1,5 +1,6 @@
 """Shapley values: exact while all coalitions are few, over drawn coalitions otherwise."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import comb
 
@@ -29,10 +30,7 @@ def predecessors(others: NodeSet, draws: Sequence[NodeSet]) -> dict[NodeSet, flo
     count = others.bit_count()
     if 1 << count <= len(draws):
         return {part: 1 / ((count + 1) * comb(count, part.bit_count())) for part in subsets(others)}
-    weights: dict[NodeSet, float] = {}
-    for draw in draws:
-        weights[draw & others] = weights.get(draw & others, 0.0) + 1 / len(draws)
-    return weights
+    return {part: times / len(draws) for part, times in Counter(map(others.__and__, draws)).items()}
 
 
 def shapley_value(
