@@ -2,7 +2,8 @@
 
 Development splits hold out whole clusters of fingerprints *inside the training part* of the deterministic scaffold
 split of BBBP and BACE, 15 % for test and 12 % for validation, so that both are shifted from training and from each
-other. Every form of doubt is fitted on the inner validation part by class-weighted NLL and judged on the inner test part:
+other. Every form of doubt is fitted on the inner validation part by class-weighted NLL and judged on the inner test
+part:
 
     none           softmax of the logits
     temperature    one temperature
