@@ -23,7 +23,7 @@ slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --slow $(ARGS)
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # the variable: no advertisement of its makers
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
