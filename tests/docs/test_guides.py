@@ -61,7 +61,8 @@ def test_commands_on_a_page_are_known_with_all_their_options(page: Path) -> None
         command: click.Command = typer.main.get_command(app)
         words = shlex.split(line)[1:]
         while isinstance(command, click.Group):
-            assert words and words[0] in command.commands, f"{page.name}: {line}"
+            assert words[:1] != [], f"{page.name}: {line} names no command"
+            assert words[0] in command.commands, f"{page.name}: {line}"
             command = command.commands[words.pop(0)]
         try:
             command.make_context("graphfnp", words)  # parses, and does not run
