@@ -81,3 +81,11 @@ def test_every_method_has_the_same_budget():
     assert set(KNOBS) == tuned
     assert all(len(knob) == 1 for knob in KNOBS.values())
     assert set(FIXED) <= tuned
+
+
+def test_a_column_with_settled_methods_waits_for_no_choice(tmp_path):
+    column = COLUMNS["ba2motifs_plain"]
+    choice = choose(column, "gin", "gsat", results_of(tmp_path))
+    assert choice.missing == ()
+    assert choice.overrides == column.settled["gsat"]
+    assert not set(column.seeds) & {0, 1}, "settings were judged on seed 0"

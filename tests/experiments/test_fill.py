@@ -117,8 +117,10 @@ def test_an_explainer_is_judged_on_the_model_of_the_cell_it_explains(tmp_path):
 def test_a_model_that_is_not_there_is_trained_before_it_is_explained(tmp_path):
     own = {"explainer": "rationales", "measure": "explanation", "limit": 4}
     small = {**SMALL, "training.epochs": 3, "training.finishing_epochs": 1, "decoder.width": 16}
-    judged = Cell("ba2motifs", "gcn", "graphfnp", 0, small, {"limit": 24}, own)
+    judged = Cell("ba2motifs_plain", "gin", "graphfnp", 0, small, {"limit": 24}, own)
     outcome = fill(wanting(judged), Results(tmp_path / "results"), tmp_path / "keep")
     assert outcome.failed == {}
-    assert 0 <= Results(tmp_path / "results")[judged]["explanation"]["edge_roc_auc"] <= 1
+    found = Results(tmp_path / "results")[judged]["explanation"]
+    assert 0 <= found["edge_roc_auc"] <= 1
+    assert {"fidelity_label", "fidelity_probability", "sparsity"} <= set(found), "the measures of its peers"
     assert (tmp_path / "keep" / judged.trained.key / "model.safetensors").exists()

@@ -34,6 +34,8 @@ def choose(column: Column, backbone: str, method: str, results: Results) -> Choi
     """Learning rate, then knob at that rate, on the first backbone; every backbone has its own number of epochs."""
     column = COLUMNS[column.tuned_as] if column.tuned_as else column
     method = TUNED_AS.get(method, method)
+    if column.settled:
+        return Choice(column.settled[method])
     rates: list[Mapping[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
     choice = _best(column, column.backbones[0], method, rates, results)
     if choice.overrides is not None and method in KNOBS:

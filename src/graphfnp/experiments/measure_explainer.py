@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.decoding import find_rationales
 from graphfnp.decoding.explanation import explain_by_rationales
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
-from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, subset, with_known_reasons
-from graphfnp.metrics.explanation import edge_roc_auc, precision_at_k
-from graphfnp.prediction import TrainedModel
+from graphfnp.explainers.edge_masks import nodes_of_edges
+from graphfnp.explainers.explanations import Explanations, global_edge_index
+from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
+from graphfnp.prediction import TrainedModel, predict
 from graphfnp.run import METRICS, Run, execute
 from graphfnp.training import Event
 
@@ -56,14 +55,7 @@ def own_scores(model: TrainedModel, dataset: Dataset, seed: int, limit: int | No
     started = time.perf_counter()
     found = explain_by_rationales(model, rationales, graphs, seed)
     seconds = (time.perf_counter() - started) / max(len(graphs), 1)
-    a, b = graphs.edge_index
-    once, owner = a < b, torch.repeat_interleave(torch.arange(len(graphs)), graphs.edge_ptr.diff())
-    truth = graphs.edge_truth
-    assert truth is not None
-    return {
-        "explainer": OWN,
-        "num_graphs": len(graphs),
-        "edge_roc_auc": edge_roc_auc(found.edge_score[once], truth[once]),
-        "precision_at_truth": precision_at_k(found.edge_score[once], truth[once], owner[once]),
-        "seconds_per_graph": seconds,
-    }
+    target = predict(model, graphs, seed=seed).probabilities.argmax(-1)
+    nodes = nodes_of_edges(found.edge_score, global_edge_index(graphs), len(graphs.x))
+    own = Explanations(found.edge_score, nodes, target, "edges", seconds)
+    return {"explainer": OWN, **judged(model.classifier, graphs, [own])}

@@ -48,6 +48,17 @@ FIXED: dict[str, Mapping[str, Any]] = {
 # Members of an ensemble are vanilla networks, at the values chosen for these.
 TUNED_AS = {"deep-ensemble": "vanilla"}
 
+# All methods solve BA2Motifs, so that likelihood cannot choose. GSAT's prior falls to the published 0.5; batch norm was
+# judged on the validation graphs of seed 0 (benchmarks/motif_explainers.py), and the seeds reported came after that.
+LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop_at": 40}
+MOTIFS: dict[str, Mapping[str, Any]] = {
+    "vanilla": LEARNED,
+    "graphfnp": LEARNED,
+    "gsat": {
+        **LEARNED, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5, "backbone.batch_norm": False,
+    },
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Column:
@@ -61,6 +72,7 @@ class Column:
     backbones: tuple[str, ...] = BACKBONES
     shifted: bool = False  # is the test part unlike the validation part?
     tuned_as: str | None = None  # takes the choices made for this column
+    settled: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each method, in place of choices
     note: str = ""
 
 
@@ -78,7 +90,10 @@ COLUMNS = {
             "github_egos", "github_egos", {"limit": 2000}, (0, 1, 2), (0,), ("gcn",),
             note="stand-in for github_stargazers; 2000 training graphs",
         ),
-        Column("ba2motifs", "ba2motifs", {}, (0, 1, 2), (0,), ("gcn",), note="random split of the seed"),
+        Column(
+            "ba2motifs_plain", "ba2motifs_plain", {}, (5, 6, 7), (), ("gin",), settled=MOTIFS,
+            note="nodes alike, random split of the seed",
+        ),
         Column(
             "bbbp-random-scaffold", "bbbp", {"split": "balanced_scaffold"}, backbones=("gcn",), tuned_as="bbbp",
             note="random scaffold split of the seed",
@@ -89,4 +104,4 @@ COLUMNS = {
         ),
     )
 }  # fmt: skip
-CALIBRATED = tuple(name for name in COLUMNS if name != "ba2motifs")  # which all methods solve
+CALIBRATED = tuple(name for name in COLUMNS if name != "ba2motifs_plain")  # which all methods solve

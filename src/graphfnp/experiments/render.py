@@ -28,7 +28,9 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     },
     "explanation-auc": {
         "edge ROC-AUC": "edge_roc_auc", "precision at truth": "precision_at_truth",
-        "fidelity- (label)": "fidelity_label_minus", "s a graph": "seconds_per_graph",
+        "fid+ (label)": "fidelity_label_plus", "fid- (label)": "fidelity_label_minus",
+        "fid+ (prob.)": "fidelity_probability_plus", "fid- (prob.)": "fidelity_probability_minus",
+        "stability": "stability", "s a graph": "seconds_per_graph",
     },
 }  # fmt: skip
 # Our measure that stands beside the published ECE; the paper's own calibration table has no temperature.
@@ -39,6 +41,9 @@ MORE_IS_BETTER = (
     "rationale_f1_3",
     "edge_roc_auc",
     "precision_at_truth",
+    "fidelity_label_plus",
+    "fidelity_probability_plus",
+    "stability",
     "auroc",
     "accuracy",
     "auprc",

@@ -1,7 +1,7 @@
 """Coalitions put together from node states: what a network says of a node depends on its surroundings alone."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -56,7 +56,7 @@ class LocalEvaluator(Evaluator):
     def __init__(self, classifier: Vanilla, num_classes: int, node_budget: int = TOGETHER) -> None:
         super().__init__(classifier, num_classes, "split", node_budget)
         self.classifier = classifier
-        self.backbone: Any = classifier.backbone
+        self.backbone = cast(Any, classifier.backbone)
         self.reads_degrees = isinstance(self.backbone.layers[0], GCNLayer)
         self.device = next(classifier.parameters()).device
         depth, width = len(self.backbone.layers), self.backbone.out_width

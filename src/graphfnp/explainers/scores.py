@@ -1,6 +1,6 @@
 """What explainers are worth on a dataset: Rationale F1 of what they find, and scores of their explanations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales
 from graphfnp.explainers.edge_masks import edge_pairs
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
-from graphfnp.explainers.explanations import SHARE, global_edge_index, kept_edges, node_owner
+from graphfnp.explainers.explanations import SHARE, Explanations, global_edge_index, kept_edges, node_owner
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
@@ -104,15 +104,21 @@ def explanation_scores(
     found = [
         explain(classifier, graphs, name, training=dataset.train, seed=seed + k, watch=watch) for k in range(repeats)
     ]
+    return {"explainer": name, **judged(classifier, graphs, found, share)}
+
+
+def judged(
+    model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations], share: float = SHARE
+) -> dict[str, Any]:
+    """All measures of explanations of these graphs; ``found`` may hold those of several seeds, the first is judged."""
     first, edges, owner = found[0], global_edge_index(graphs), node_owner(graphs)
-    once, graph = _each_edge_once(edges, len(owner)), owner[edges[0]]
+    once, graph = each_edge_once(graphs), owner[edges[0]]
     kept = torch.stack([kept_edges(graphs, one, share) for one in found])
     everything = torch.ones(edges.shape[1])
     full, only, without = (
-        masked_probabilities(classifier, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
+        masked_probabilities(model, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
     )
     scores: dict[str, Any] = {
-        "explainer": name,
         "num_graphs": len(graphs),
         "fidelity_label": label_fidelity(full, only, without),
         "fidelity_probability": probability_fidelity(full, only, without, first.target),
@@ -125,7 +131,7 @@ def explanation_scores(
         scores["edge_roc_auc"] = edge_roc_auc(mask, truth)
         scores["precision_at_5"] = precision_at_k(mask, truth, graph[once], 5)
         scores["precision_at_truth"] = precision_at_k(mask, truth, graph[once])
-    if repeats > 1:
+    if len(found) > 1:
         scores["stability"] = stability(kept[:, once], graph[once])
     return scores
 
@@ -164,8 +170,8 @@ def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tens
     return torch.cat(found)
 
 
-def _each_edge_once(edge_index: Tensor, num_nodes: int) -> Tensor:
+def each_edge_once(graphs: PackedGraphs) -> Tensor:
     """Numbers of the edges that stand for both directions."""
-    pair, count = edge_pairs(edge_index, num_nodes)
+    pair, count = edge_pairs(global_edge_index(graphs), len(graphs.x))
     numbers = torch.arange(len(pair))
     return torch.full((count,), len(pair)).scatter_reduce_(0, pair, numbers, "amin")
