@@ -35,7 +35,7 @@ from graphfnp.report.gallery import write_gallery
 from graphfnp.run import Run
 from tiny_graphs import small
 
-FEW = {"candidates": 6, "beam": 2}
+FEW = {"candidates": 6, "finalists": 2}
 
 
 def plain(*edges: tuple[int, int]) -> Structure:
@@ -176,7 +176,7 @@ def test_records_say_in_a_sentence_what_was_found(untrained, molecules, tmp_path
     assert (last["pattern"]["own"], last["pattern"]["others"]) == (2, 0)
     assert "aromatic nitro" in last["sentence"]
     assert "present in 25 % of 1 and 0 % of the others" in last["sentence"]
-    page = write_gallery(tmp_path, "Title", found, records, molecules)
+    page = write_gallery(tmp_path, "Title", found, records, molecules, molecules.schema)
     assert "aromatic nitro" in page.read_text()
     assert json.loads((tmp_path / "rationales.json").read_text()) == json.loads(json.dumps(records))
     assert (tmp_path / "rationales.smi").read_text().startswith("O=[N+]([O-])c1ccccc1 ")

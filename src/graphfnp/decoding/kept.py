@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from graphfnp.bundles import is_bundled
@@ -133,7 +132,7 @@ def load_decoded(folder: Path, model: TrainedModel) -> tuple[Decoded, Mapping[st
     assert own is not None
     structures = tuple(_structure(one, tensors.get(f"x.{k}")) for k, one in enumerate(record["structures"]))
     numbers = {name: tensors.get(name) for name in NUMBERS}
-    rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)
+    rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)  # type: ignore[arg-type]
     examples = _examples(tensors, schema, record["text"]) if "examples.x" in tensors else None
     return Decoded(rationales, record["records"], tensors["trust"], examples), record["key"]
 
@@ -147,9 +146,4 @@ def _structure(record: Mapping[str, Any] | None, x: Tensor | None) -> Structure 
 
 def _examples(tensors: Mapping[str, Tensor], schema: Schema, text: Sequence[str] | None) -> PackedGraphs:
     fields = {name: tensors.get(f"examples.{name}") for name in FIELDS}
-    fields = {name: value.long() if _counts(value) else value for name, value in fields.items()}
     return PackedGraphs.build(**fields, schema=schema, text=text)  # type: ignore[arg-type]
-
-
-def _counts(value: Tensor | None) -> bool:
-    return value is not None and not torch.is_floating_point(value)

@@ -21,7 +21,8 @@ from graphfnp.service.wire import Answer, DrawRequest, Refusal, RowsRequest
 
 PAGE = Path(__file__).parent / "page"
 SVG = "image/svg+xml"
-REFUSALS: dict[int | str, dict[str, Any]] = {
+Responses = dict[int | str, dict[str, Any]]
+REFUSALS: Responses = {
     status: {"model": Refusal, "description": why}
     for status, why in (
         (400, "Not JSON"), (401, "The API key is missing or wrong"), (408, "The body came too slowly"),
@@ -29,7 +30,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (503, "It took too long"),
     )
 }  # fmt: skip
-OPEN_REFUSALS = {status: REFUSALS[status] for status in (401, 408, 413, 422)}
+OPEN_REFUSALS: Responses = {status: REFUSALS[status] for status in (401, 408, 413, 422)}
 
 
 def make_app(engine: Engine) -> FastAPI:

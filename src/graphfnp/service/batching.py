@@ -45,8 +45,7 @@ class Batcher:
         self.jobs: deque[Job] = deque()
         self.changed = threading.Condition()
         self.closing = False
-        self.thread = threading.Thread(target=self._serve, name="model", daemon=True)
-        self.thread.start()
+        self.thread: threading.Thread | None = None  # starts with the first request
 
     @property
     def waiting(self) -> int:
@@ -67,15 +66,21 @@ class Batcher:
             if self.closing or (waiting and waiting + len(rows) > self.most_waiting):
                 raise Busy(f"{waiting} rows wait already")
             self.jobs.append(job)
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._serve, name="model", daemon=True)
+                self.thread.start()
             self.changed.notify()
         return await job.future  # cancelled if the client leaves or its time is over; the thread then drops the rest
 
     def close(self) -> None:
         """Answer what was accepted, then end the thread."""
         with self.changed:
-            self.closing = True
+            self.closing, thread = True, self.thread
             self.changed.notify()
-        self.thread.join()
+        if thread is not None:
+            thread.join()
+        with self.changed:
+            self.closing, self.thread = False, None
 
     # ---------------------------------------------------------------- in the model thread
 

@@ -12,7 +12,8 @@ from graphfnp.service.config import ServiceConfig
 from graphfnp.service.telemetry import Telemetry
 
 Message = MutableMapping[str, Any]
-Receive, Send = Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 OPEN = ("/", "/health", "/favicon.ico")  # and the files of the page: they hold nothing of the model
 POLICY = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from graphfnp.conformal import LEVEL
 from graphfnp.datasets.structures import graphs_from_structures
@@ -16,6 +16,18 @@ NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
 
+def _whole(text: str) -> str:
+    """JSON can spell half of a character, which nothing else can write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("half of a character: not valid Unicode") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole)]
+
+
 class GraphInput(BaseModel):
     """A graph: undirected edges between nodes 0 to ``num_nodes`` - 1, with the names or features the model knows."""
 
@@ -23,8 +35,8 @@ class GraphInput(BaseModel):
 
     num_nodes: Annotated[int, Field(ge=1, lt=2**31)]
     edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], description="Each pair of neighbours once.")
-    node_types: list[str] | None = Field(default=None, description="A name for each node, if the model has types.")
-    edge_types: list[str] | None = Field(default=None, description="A name for each edge, if the model has types.")
+    node_types: list[Text] | None = Field(default=None, description="A name for each node, if the model has types.")
+    edge_types: list[Text] | None = Field(default=None, description="A name for each edge, if the model has types.")
     x: list[list[FiniteFloat]] | None = Field(default=None, description="Features of each node, if the model has any.")
 
 
@@ -36,7 +48,7 @@ class RowsRequest(BaseModel):
         json_schema_extra={"examples": [{"smiles": [ASPIRIN, "CCO"]}, {"smiles": "CCO", "level": 0.8}]},
     )
 
-    smiles: str | list[str] | None = Field(default=None, description="One SMILES or many.")
+    smiles: Text | list[Text] | None = Field(default=None, description="One SMILES or many.")
     graphs: list[GraphInput] | None = Field(default=None, description="Graphs, for a model that does not read SMILES.")
     level: float = Field(default=LEVEL, gt=0, lt=1, description="Of the conformal sets.")
 
@@ -62,7 +74,7 @@ class DrawRequest(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"smiles": ASPIRIN, "nodes": [1, 2, 3], "edges": [[1, 2]]}]}
     )
 
-    smiles: str | None = None
+    smiles: Text | None = None
     graph: GraphInput | None = None
     nodes: list[NodeNumber] = Field(default=[], max_length=2000)
     edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], max_length=4000)

@@ -27,9 +27,9 @@ function tile(record) {
       el("h4", {}, `R${record.rationale + 1}`, record.smiles ? el("code", {}, record.smiles) : null),
       el("p", { class: "tags" }, tags),
       el("dl", {},
-        fact("alone it is given", percent(record.class_probability)),
-        record.coverage === null ? null : fact("linked data of its class", percent(record.coverage)),
-        record.precision === null ? null : fact("of all linked, its class", percent(record.precision)),
-        fact("like what it stands for", number(record.similarity))),
+        fact("p(class) of it alone", percent(record.class_probability)),
+        record.coverage === null ? null : fact("covers of its class", percent(record.coverage)),
+        record.precision === null ? null : fact("right where linked", percent(record.precision)),
+        fact("likeness", number(record.similarity))),
       record.sentence ? el("details", {}, el("summary", {}, "Evidence"), el("p", {}, record.sentence)) : null));
 }

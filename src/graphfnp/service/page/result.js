@@ -46,7 +46,7 @@ export function answer(asked, record, card) {
 
 function doubtShort(record, classes) {
   const share = record.total_uncertainty / Math.log(classes.length);
-  return share < 0.1 ? "Hardly any" : share < 0.4 ? "Some" : share < 0.8 ? "Much" : "Very much";
+  return share < 0.1 ? "Hardly any" : share < 0.3 ? "Little" : share < 0.5 ? "Some" : share < 0.8 ? "Much" : "Very much";
 }
 
 function fact(question, short, tone, picture, long) {

@@ -16,7 +16,7 @@ export function meaning(record) {
   const known = record.calibration;
   const first = `Of a hundred inputs with this probability, about ${out} should be ${record.class}, and ${others} should not.`;
   if (!known || known.ece === null || known.ece === undefined) return first;
-  return `${first} On ${known.graphs} held-out ones such statements were off by ${percent(known.ece)} on average.`;
+  return `${first} On ${known.graphs} held-out ones such statements were off by ${Math.round(100 * known.ece)} points on average.`;
 }
 
 export function draws(record) {
@@ -57,7 +57,8 @@ export function doubt(record, classes) {
   const total = record.total_uncertainty / most;
   const model = record.model_uncertainty / Math.max(record.total_uncertainty, 1e-9);
   if (total < 0.1) return "There is hardly any doubt.";
-  const size = total < 0.4 ? "Some doubt" : total < 0.8 ? "Much doubt" : "Nearly all that is possible is in doubt";
+  if (total < 0.3) return "A little doubt remains, as it does with nearly every input.";
+  const size = total < 0.5 ? "Some doubt" : total < 0.8 ? "Much doubt" : "Nearly all that is possible is in doubt";
   if (model > 0.3) return `${size}, a good part of it because the model has seen too little like this.`;
   return `${size}: the input itself looks like more than one class, and more training data of this kind would not help much.`;
 }

@@ -1,0 +1,180 @@
+"""The page in real Chromium: a good molecule, a bad one, a file of both, the gallery, the keyboard, a phone."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 180_000  # milliseconds: the machine may be busy
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Without its sandbox, because tests in containers run as root; the page is our own.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, server) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    troubles: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.address)
+    expect(page.locator("#examples button").first).to_be_visible()
+    yield page
+    outside = [url for url in asked if not url.startswith((server.address, "blob:", "data:"))]
+    context.close()
+    assert not outside, "the page asked for something from outside"
+    assert not troubles, troubles
+
+
+def ask(page: Page, text: str) -> None:
+    page.fill("#rows", text)
+    page.click("#go")
+
+
+def test_a_good_molecule_is_drawn_and_explained(page: Page) -> None:
+    ask(page, f"{ASPIRIN} aspirin")
+    answer = page.locator(".answer")
+    expect(answer.locator("h2")).to_contain_text("%")
+    expect(answer.locator(".main-drawing svg")).to_be_visible()
+    expect(answer.get_by_role("img", name="nine tenths of the draws")).to_be_visible()
+    expect(answer).to_contain_text("Of a hundred inputs with this probability")
+    expect(answer).to_contain_text("At the 90 % level")
+    expect(answer).to_contain_text("of the training data are to one another")
+    expect(answer.locator(".why").first.locator(".link")).to_have_count(3)
+    expect(answer.locator(".near svg")).to_have_count(3)
+    expect(answer).to_contain_text("partly memory")  # aspirin is among the training data
+    box = answer.locator(".main-drawing svg path").first.bounding_box()
+    assert box is not None
+
+
+def test_a_bad_molecule_is_told_why(page: Page) -> None:
+    ask(page, "C1CC")
+    answer = page.locator(".answer.failed")
+    expect(answer.locator("h2")).to_have_text("This could not be read")
+    expect(answer).to_contain_text("unclosed ring")
+
+
+def test_an_empty_question_says_what_to_do(page: Page) -> None:
+    page.click("#go")
+    expect(page.locator("#status")).to_contain_text("Write at least one SMILES")
+
+
+def test_text_of_a_user_never_becomes_markup(page: Page) -> None:
+    hostile = "C<img/src=x/onerror=document.title='taken'>"
+    ask(page, f"{hostile}\nCCO <b>bold</b>")
+    expect(page.locator("#table tbody tr")).to_have_count(2)
+    expect(page.locator("#table strong")).to_have_text("<b>bold</b>")
+    assert page.locator("#table img, #table b:not([style])").count() == 0
+    assert page.title() != "taken"
+
+
+def file_of(rows: list[tuple[str, str]]) -> dict:
+    text = io.StringIO()
+    csv.writer(text).writerows([("name", "Canonical SMILES"), *rows])
+    return {"name": "molecules.csv", "mimeType": "text/csv", "buffer": text.getvalue().encode()}
+
+
+ROWS = [
+    ("aspirin", ASPIRIN),
+    ("broken, with a comma", "C1CC"),
+    ("caffeine", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"),
+    ("empty", ""),
+    ("diazepam", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"),
+]
+
+
+def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(page: Page, tmp_path: Path) -> None:
+    page.set_input_files("#file", files=[file_of(ROWS)])
+    lines = page.locator("#table tbody tr")
+    expect(lines).to_have_count(5)
+    expect(lines.nth(1)).to_contain_text("unclosed ring")
+    expect(lines.nth(3)).to_contain_text("no SMILES given")
+    expect(page.locator("#status")).to_contain_text("2 of 5 rows could not be read")
+
+    page.get_by_role("button", name="Probability").click()
+    expect(page.locator("#table th[aria-sort=descending]")).to_contain_text("Probability")
+    shares = [float(text.split()[0]) for text in lines.locator("td:nth-child(4)").all_inner_texts()]
+    assert shares == sorted(shares, reverse=True)
+    expect(lines.nth(3)).to_contain_text("Not read")  # rows without numbers stay at the end
+
+    page.get_by_role("button", name="aspirin").last.click()
+    expect(page.locator(".answer .kicker")).to_have_text("aspirin")
+
+    with page.expect_download() as saving:
+        page.click("#save-csv")
+    saving.value.save_as(tmp_path / "saved.csv")
+    saved = list(csv.DictReader((tmp_path / "saved.csv").open(newline="")))
+    assert [row["name"] for row in saved] == [name for name, _ in ROWS]
+    assert [row["status"] for row in saved] == ["ok", "failed", "ok", "failed", "ok"]
+    with page.expect_download() as saving:
+        page.click("#save-json")
+    saving.value.save_as(tmp_path / "saved.json")
+    assert [row["input"] for row in json.loads((tmp_path / "saved.json").read_text())] == [row for _, row in ROWS]
+
+
+def test_a_file_can_be_dropped(page: Page) -> None:
+    handle = page.evaluate_handle(
+        """() => { const held = new DataTransfer();
+        held.items.add(new File(["CCO ethanol\\nC1CC broken\\n"], "two.smi", { type: "text/plain" })); return held; }"""
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": handle})
+    expect(page.locator("#table tbody tr")).to_have_count(2)
+    expect(page.locator("#table")).to_contain_text("ethanol")
+
+
+def test_the_gallery_shows_every_rationale_with_its_evidence(page: Page) -> None:
+    expect(page.locator("#gallery .group")).to_have_count(2)
+    tiles = page.locator("#gallery .tile")
+    expect(tiles).to_have_count(10)
+    expect(page.locator("#gallery .tile svg")).to_have_count(10)
+    tiles.first.locator("summary").click()
+    expect(tiles.first).to_contain_text("Correlates with")
+
+
+def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.focus("#rows")
+    page.keyboard.type("CCO ethanol\nCCN ethylamine")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#many-title")).to_be_focused()
+    page.locator(".row-name").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".row-name").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer .kicker")).to_have_text("ethylamine")
+    expect(page.locator(".answer h2")).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_in_light_and_dark(browser: Browser, server, scheme) -> None:
+    context = browser.new_context(viewport={"width": 375, "height": 740}, color_scheme=scheme, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    expect(page.locator("#examples button").first).to_be_visible()
+    ask(page, ASPIRIN)
+    expect(page.locator(".answer .main-drawing svg")).to_be_visible()
+    expect(page.locator("#gallery .tile svg")).to_have_count(10)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(int(part) for part in ground[4:-1].split(",")) > 384) == (scheme == "light")
+    context.close()
