@@ -120,6 +120,10 @@ class GraphClassifier(nn.Module, ABC):
         """One graph of the given size for each embedding, within ``rules`` (model/decoder_sampling.py) if given."""
         raise NotImplementedError(f"{type(self).__name__} has no decoder")
 
+    def decode_best(self, z: Tensor, sizes: Tensor, width: int, rules: Any = None) -> tuple[list[Structure], Tensor]:
+        """Up to ``width`` probable graphs of the given size for each embedding, by beam search; whose each one is."""
+        raise NotImplementedError(f"{type(self).__name__} has no decoder")
+
     def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
         """[graphs]: log similarity of each graph to the rationale whose number stands beside it."""
         raise NotImplementedError(f"{type(self).__name__} has no rationales")

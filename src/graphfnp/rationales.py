@@ -18,6 +18,7 @@ class Structure:
     edges: tuple[tuple[int, int, int], ...]
     x: Tensor | None = None  # [nodes, columns] where node features are continuous
     names: tuple[str, ...] = ()  # words of the nodes, where they are words
+    open: tuple[int, ...] = ()  # of a part: nodes that lost an edge when it was cut out, once for each edge
 
     @property
     def num_nodes(self) -> int:

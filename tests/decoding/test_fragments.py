@@ -6,14 +6,17 @@ import torch
 from rdkit import Chem
 
 from graphfnp.datasets.alerts import ALERTS, alerts_in
+from graphfnp.datasets.attachments import fragment_smiles
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
 from graphfnp.datasets.fragments import as_networkx, fragments, part, units
 from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.subgraphs import Pattern, adjacency, core_numbers
+from graphfnp.decoding.coverage import alerts_of
 from graphfnp.decoding.patterns import Searched, smarts_of
 from graphfnp.graphs import Schema
 from graphfnp.rationales import Structure
+from graphfnp.report.drawing import picture_structure
 
 SCHEMA = molecule_schema()
 PLAIN = Schema(("a", "b"))
@@ -151,3 +154,39 @@ def test_places_in_plain_graphs_are_the_motif() -> None:
     assert Searched(graphs).contain(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
     assert all(set(place) == set(range(20, 25)) for place in Searched(graphs).places(plain(*CYCLE))[:4])
     assert isinstance(Searched(graphs).contain(plain(*CYCLE)), torch.Tensor)
+
+
+# ---------------------------------------------------------------- where parts were attached
+
+
+def test_parts_remember_where_they_were_cut() -> None:
+    anisidine = molecule("COc1ccc(N)cc1")
+    ring = part(anisidine, [1, 2, 3, 4, 5, 6, 7, 8])  # without the methyl group
+    assert ring.open == (0,)
+    assert fragment_smiles(ring, SCHEMA) == "*Oc1ccc(N)cc1"
+    assert structure_to_smiles(ring, SCHEMA) == "Nc1ccc(O)cc1"
+    bare = part(ring, [n for n in range(8) if n not in (0, 5)])
+    assert fragment_smiles(bare, SCHEMA) == "*c1ccc(*)cc1"
+    svg = picture_structure(bare, SCHEMA).svg()
+    assert "path" in svg
+
+
+def test_patterns_are_free_where_a_part_was_cut_and_only_there() -> None:
+    graphs, _, _ = graphs_from_smiles(["Oc1ccccc1", "COc1ccccc1", "CNc1ccccc1", "Nc1ccccc1"])
+    assert graphs is not None
+    searched, anisole = Searched(graphs), molecule("COc1ccccc1")
+    assert searched.contain(molecule("Oc1ccccc1")).tolist() == [True, False, False, False]
+    assert searched.contain(part(anisole, range(1, 8))).tolist() == [True, True, False, False]
+    assert "aromatic amine" in alerts_of(molecule("Nc1ccccc1"), SCHEMA)
+    assert alerts_of(part(molecule("CNc1ccccc1"), range(1, 8)), SCHEMA) == []  # no NH2: something hangs on it
+
+
+def test_a_nitro_group_without_charges_stays_one_when_cut_off() -> None:
+    schema = Schema(("a", "b"), "molecule", (3,), node_types=("C", "N", "O"), edge_types=("single", "double"))
+    nitromethane = Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0)))
+    assert fragment_smiles(part(nitromethane, [1, 2, 3]), schema) == "*[N+](=O)[O-]"
+
+
+def test_attachment_on_an_aromatic_nitrogen_takes_the_place_of_its_hydrogen() -> None:
+    pyrrole = part(molecule("CCn1cccc1"), range(2, 7))
+    assert fragment_smiles(pyrrole, SCHEMA) == "*n1cccc1"

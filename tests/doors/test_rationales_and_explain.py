@@ -30,7 +30,7 @@ def run(*arguments: object) -> None:
 
 
 def test_gallery_of_motifs_has_everything_beside_it(tiny_run: Run, tmp_path: Path) -> None:
-    run("rationales", tiny_run.folder, "-o", tmp_path, "--candidates", 4, "--beam", 2, "--other", tiny_run.folder)
+    run("rationales", tiny_run.folder, "-o", tmp_path, "--beam", 3, "--largest", 7, "--other", tiny_run.folder)
     records = json.loads((tmp_path / "rationales.json").read_text())
     assert len(records) == 4
     for record in records:

@@ -22,7 +22,13 @@ def rationales(
         str, typer.Option(help="Where candidates come from: both, decoder, or training (parts of training graphs).")
     ] = "both",
     temperature: Annotated[float | None, typer.Option(help="Of the decoder; 0: most probable decisions only.")] = None,
-    beam: Annotated[int | None, typer.Option(help="Candidates of a rationale that are pruned and compared.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(help="Most probable graphs of each size, by beam search, in the place of draws.")
+    ] = None,
+    largest: Annotated[int | None, typer.Option(help="Nodes (heavy atoms) of the largest candidate.")] = None,
+    size_decay: Annotated[
+        float | None, typer.Option(help="Size prior: size n is drawn with weight proportional to this to the power n.")
+    ] = None,
     other: Annotated[
         list[Path] | None, typer.Option("--other", help="Run with another seed, to see what is stable; repeatable.")
     ] = None,
@@ -56,7 +62,8 @@ def rationales(
         changes["training_graphs"] = 0
     elif source == "training":
         changes["training_graphs"] = max(20, decoding_for(schema).training_graphs)
-    changes |= {name: value for name, value in (("temperature", temperature), ("beam", beam)) if value is not None}
+    given = {"temperature": temperature, "beam": beam, "largest": largest, "size_decay": size_decay}
+    changes |= {name: value for name, value in given.items() if value is not None}
     config = replace(decoding_for(schema), **changes)
     usual = config == decoding_for(schema) and seed == 0
     # A bundled model brings its rationales along; whatever else is asked for needs the data.
@@ -80,7 +87,7 @@ def rationales(
     table = Table("rationale", "class", "p(class)", "kernel", "coverage", "precision", box=SIMPLE_HEAD)
     table.add_column("structure", overflow="fold")
     for record in records:
-        shape = record["smiles"] or record["words"] or record["motif"] or "not valid"
+        shape = record.get("fragment") or record["smiles"] or record["words"] or record["motif"] or "not valid"
         alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""
         table.add_row(
             f"R{record['rationale'] + 1}", escape(record["label"]), percent(record["class_probability"]),

@@ -10,14 +10,16 @@ from graphfnp.rationales import Structure
 
 
 def part(structure: Structure, nodes: Collection[int]) -> Structure:
-    """These nodes and the edges among them."""
+    """These nodes and the edges among them; where edges were cut the nodes are open."""
     kept = sorted(nodes)
     number = {node: position for position, node in enumerate(kept)}
+    ends = [*structure.open, *(n for i, j, _ in structure.edges if (i in number) != (j in number) for n in (i, j))]
     return Structure(
         tuple(structure.node_type[node] for node in kept),
         tuple((number[i], number[j], kind) for i, j, kind in structure.edges if i in number and j in number),
         None if structure.x is None else structure.x[kept],
         tuple(structure.names[node] for node in kept) if structure.names else (),
+        tuple(sorted(number[node] for node in ends if node in number)),
     )
 
 

@@ -131,15 +131,18 @@ def sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
             bond.GetBeginAtom().SetIsAromatic(True)
             bond.GetEndAtom().SetIsAromatic(True)
     if all(read_token(name)[1] == 0 for name in schema.node_types):
-        _restore_charges(molecule)
+        _restore_charges(molecule, structure.open)
     return molecule
 
 
-def _restore_charges(molecule: Chem.RWMol) -> None:
-    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: it is N+, and its lone O is O-."""
+def _restore_charges(molecule: Chem.RWMol, open_: Sequence[int]) -> None:
+    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: it is N+, and its lone O is O-.
+
+    Bonds that were cut count: a nitro group without what it hung on is still one.
+    """
     for atom in molecule.GetAtoms():
         orders = [bond.GetBondTypeAsDouble() for bond in atom.GetBonds()]
-        if atom.GetAtomicNum() != 7 or sum(orders) != 4:
+        if atom.GetAtomicNum() != 7 or sum(orders) + open_.count(atom.GetIdx()) != 4:
             continue
         atom.SetFormalCharge(1)
         for bond in atom.GetBonds():

@@ -15,25 +15,32 @@ class DecodingConfig:
     """
 
     candidates: int = 120  # drawn from the decoder for each rationale; 0: none
+    beam: int = 0  # graphs of each size kept by a beam search, in the place of draws; 0: draws
     training_graphs: int = 0  # nearest training graphs whose connected parts are candidates too; 0: none
-    smallest: int = 5
+    smallest: int = 3  # nodes of the smallest connected graph that is more than an edge
     largest: int = 10
     size_decay: float = 1.0  # size n is drawn with weight decay^n
     temperature: float = 0.8  # 0: the most probable decision every time
-    beam: int = 6  # candidates that are pruned; the best of the pruned is kept
     most_odds: float = 20.0  # log-odds beyond this are all certain
     kernel_weight: float = 0.0  # small parts of large graphs are far from all whole graphs
     least_kernel: float = 0.01  # what is farther than this is simply far
     likelihood_weight: float = 1.0
-    data_weight: float = 0.5  # of the log odds ratio, less its standard error, of finding it in graphs of the class
+    looked_up: int = 150  # best candidates of a rationale that are looked up in the training graphs
+    finalists: int = 8  # of those, how many are pruned and compared
+    data_weight: float = 1.0  # of the log odds ratio, less its error, of finding it in graphs of the class
+    repeat_weight: float = 1.0  # against what occurs in the same graphs as a structure chosen for the class before
     tolerance: float = 0.2  # share of its log-odds that a structure may lose by pruning
 
     def __post_init__(self) -> None:
-        if not 1 <= self.smallest <= self.largest or self.candidates + self.training_graphs < 1 or self.beam < 1:
+        counts = self.candidates, self.beam, self.training_graphs
+        fine = min(counts) >= 0 and sum(counts) > 0 and min(self.finalists, self.looked_up) >= 1
+        if not 1 <= self.smallest <= self.largest or not fine or self.temperature < 0:
             raise InvalidConfig(
-                f"candidates={self.candidates}, training_graphs={self.training_graphs}, beam={self.beam}, "
+                f"candidates={self.candidates}, beam={self.beam}, training_graphs={self.training_graphs}, "
+                f"finalists={self.finalists}, looked_up={self.looked_up}, temperature={self.temperature}, "
                 f"sizes {self.smallest} to {self.largest}",
-                "candidates from the decoder or from training graphs, beam >= 1, 1 <= smallest <= largest",
+                "candidates from the decoder or from training graphs, finalists and looked_up >= 1, temperature >= 0, "
+                "1 <= smallest <= largest",
                 "change these settings",
             )
 
@@ -47,11 +54,14 @@ def decoding_for(schema: Schema) -> DecodingConfig:
     config = DecodingConfig()
     if schema.kind == "molecule":
         return replace(
-            config, training_graphs=20, smallest=3, largest=18, size_decay=0.85, beam=8, kernel_weight=2.0,
-            likelihood_weight=0.05,
+            config, training_graphs=20, largest=18, size_decay=0.85, kernel_weight=2.0, likelihood_weight=0.05,
+            repeat_weight=3.0,
         )  # fmt: skip
     if schema.kind == "text":
-        return replace(config, training_graphs=20, smallest=2, largest=8, kernel_weight=1.0, likelihood_weight=0.0)
+        return replace(
+            config, training_graphs=20, smallest=2, largest=8, kernel_weight=1.0, likelihood_weight=0.0,
+            repeat_weight=3.0,
+        )  # fmt: skip
     return config
 
 

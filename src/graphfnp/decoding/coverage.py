@@ -11,6 +11,7 @@ from scipy.stats import fisher_exact
 from torch import Tensor
 
 from graphfnp.datasets.alerts import ALERTS, alerts_in
+from graphfnp.datasets.attachments import fragment_of
 from graphfnp.datasets.fragments import as_networkx
 from graphfnp.datasets.structures import structure_to_mol
 from graphfnp.decoding.correlations import correlations
@@ -72,6 +73,7 @@ class DataEvidence:
     train: Coverage
     test: Coverage | None
     pattern: Enrichment | None  # of the structure itself
+    pattern_test: Enrichment | None  # the same in test graphs, which had no say in the choice of the structure
     alerts: tuple[Enrichment, ...]  # of the structural alerts it holds
     nearest: tuple[tuple[int, float], ...]  # training graphs of its class, with their correlation
 
@@ -84,21 +86,24 @@ def data_evidence(
     assert near is not None
     elsewhere = None if test is None or not len(test) else correlations(model, test)
     searched = _searched(train)
+    fresh = None if test is None or not len(test) else _searched(test)
     known: dict[str, Tensor] = {}
 
     def holds_alert(name: str) -> Tensor:
         if name not in known:
             patterns = [smarts for key, smarts in ALERTS.items() if key.split(" (")[0] == name]
-            found = [[bool(place) for place in searched.places_of_smarts(smarts)] for smarts in patterns]
-            known[name] = torch.tensor(found).any(0)
+            known[name] = torch.stack([searched.contain_smarts(smarts) for smarts in patterns]).any(0)
         return known[name]
 
     result = []
     for number, label in enumerate(rationales.label.tolist()):
         structure = rationales.structures[number] if rationales.structures else None
-        pattern = None
-        if structure is not None and not train.schema.is_continuous:
-            pattern = enrichment("structure", searched.contain(structure), searched.graphs.y, label)
+        pattern, pattern_test = [
+            enrichment("structure", some.contain(structure), some.graphs.y, label)
+            if some is not None and structure is not None and not train.schema.is_continuous
+            else None
+            for some in (searched, fresh)
+        ]
         alerts = [] if structure is None else alerts_of(structure, train.schema)
         own = near[:, number].masked_fill(train.y != label, -1.0)
         best = own.topk(min(NEAREST, int((train.y == label).sum())))
@@ -107,6 +112,7 @@ def data_evidence(
                 coverage(near, train.y, number, label),
                 None if elsewhere is None or test is None else coverage(elsewhere, test.y, number, label),
                 pattern,
+                pattern_test,
                 tuple(enrichment(name, holds_alert(name), searched.graphs.y, label) for name in alerts),
                 tuple(zip(best.indices.tolist(), best.values.tolist(), strict=True)),
             )
@@ -128,8 +134,8 @@ def enrichment(what: str, holds: Tensor, y: Tensor, label: int) -> Enrichment:
 
 
 def alerts_of(structure: Structure, schema: Schema) -> list[str]:
-    """Structural alerts that a molecule's structure holds."""
-    molecule = structure_to_mol(structure, schema) if schema.kind == "molecule" else None
+    """Structural alerts that a molecule's structure holds; where it was cut there is no hydrogen."""
+    molecule = fragment_of(structure, schema) if schema.kind == "molecule" else None
     return [] if molecule is None else list(alerts_in(molecule))
 
 

@@ -1,11 +1,12 @@
 """Where a structure occurs in graphs: SMARTS for molecules, induced subgraphs for the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from rdkit import Chem, rdBase
+from rdkit.Chem import rdSubstructLibrary
 from torch import Tensor
 
 from graphfnp.datasets.atoms import read_token
@@ -17,17 +18,20 @@ from graphfnp.rationales import Structure
 
 
 def smarts_of(structure: Structure, schema: Schema) -> str | None:
-    """The structure as a pattern: elements, charges, aromaticity and bonds as drawn, open valences anything.
+    """The structure as a pattern: elements, charges, aromaticity and bonds as drawn, more bonds allowed.
 
-    Where hydrogens are nodes, a nitrogen, oxygen or sulphur without open valences has as many in the pattern.
+    A nitrogen, oxygen or sulphur has as many hydrogens as drawn unless a bond of it was cut: a hydroxyl is no ether,
+    but where a part was attached anything may be. Carbons are free everywhere.
     """
     molecule = structure_to_mol(structure, schema)
     if molecule is None:
         return None
     pattern, place = Chem.RWMol(), {}
+    implied = schema.features == "molecule"
     for atom in molecule.GetAtoms():
         if atom.GetAtomicNum() != 1:
-            place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom)))
+            hydrogens = 0 if atom.GetIdx() in structure.open else _hydrogens(atom, implied)
+            place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom, hydrogens)))
     for bond in molecule.GetBonds():
         ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
         if all(end in place for end in ends):
@@ -35,11 +39,17 @@ def smarts_of(structure: Structure, schema: Schema) -> str | None:
     return Chem.MolToSmarts(pattern)
 
 
-def _atom_smarts(atom: Chem.Atom) -> str:
+def _hydrogens(atom: Chem.Atom, implied: bool) -> int:
+    """Hydrogens that a heteroatom is known to have; where they are nodes, none if some are missing."""
+    if atom.GetAtomicNum() not in (7, 8, 16):
+        return 0
+    drawn = sum(other.GetAtomicNum() == 1 for other in atom.GetNeighbors())
+    return atom.GetTotalNumHs() if implied else drawn * (atom.GetNumImplicitHs() == 0)
+
+
+def _atom_smarts(atom: Chem.Atom, hydrogens: int) -> str:
     symbol = atom.GetSymbol().lower() if atom.GetIsAromatic() else atom.GetSymbol()
-    hydrogens = sum(other.GetAtomicNum() == 1 for other in atom.GetNeighbors())
-    closed = hydrogens and atom.GetNumImplicitHs() == 0 and atom.GetAtomicNum() in (7, 8, 16)
-    return f"[{symbol};{atom.GetFormalCharge():+d}{f';H{hydrogens}' if closed else ''}]"
+    return f"[{symbol};{atom.GetFormalCharge():+d}{f';H{hydrogens}' if hydrogens else ''}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +69,52 @@ class Searched:
     @cached_property
     def molecules(self) -> list[Chem.Mol | None]:
         """Atoms in the order of nodes."""
-        made: list[Chem.Mol | None] = []
-        for number, structure in enumerate(self.structures):
-            molecule = None if self.graphs.text is None else read_molecule(self.graphs.text[number])
-            if molecule is None or isinstance(molecule, str) or molecule.GetNumAtoms() != structure.num_nodes:
-                molecule = structure_to_mol(structure, self.graphs.schema)
-            made.append(molecule)
-        return made
+        with rdBase.BlockLogs():
+            return [self._molecule(number) for number in range(len(self.structures))]
+
+    def _molecule(self, number: int) -> Chem.Mol | None:
+        structure = self.structures[number]
+        molecule = None if self.graphs.text is None else read_molecule(self.graphs.text[number])
+        if molecule is None or isinstance(molecule, str) or molecule.GetNumAtoms() != structure.num_nodes:
+            return structure_to_mol(structure, self.graphs.schema)
+        return molecule
 
     @cached_property
     def neighbours(self) -> list[tuple[Adjacency, list[int]]]:
         links = [adjacency(structure) for structure in self.structures]
         return [(one, core_numbers(one)) for one in links]
 
+    @cached_property
+    def library(self) -> tuple[rdSubstructLibrary.SubstructLibrary, list[int]]:
+        """The molecules behind fingerprints that rule most of them out, and the graph each one is."""
+        holders = rdSubstructLibrary.MolHolder(), rdSubstructLibrary.PatternHolder()
+        library = rdSubstructLibrary.SubstructLibrary(*holders)
+        known = [number for number, molecule in enumerate(self.molecules) if molecule is not None]
+        with rdBase.BlockLogs():
+            for number in known:
+                library.AddMol(self.molecules[number])
+        return library, known
+
     def contain(self, structure: Structure) -> Tensor:
         """[graphs]: does each hold the structure?"""
-        return torch.tensor([bool(found) for found in self.places(structure)])
+        if self.is_chemical and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
+            return self.contain_smarts(smarts)
+        return torch.tensor(list(self.held_by(structure, range(len(self.graphs)))), dtype=torch.bool)
+
+    def contain_smarts(self, smarts: str) -> Tensor:
+        """[graphs]: does each match the pattern?"""
+        library, known = self.library
+        found = torch.zeros(len(self.graphs), dtype=torch.bool)
+        with rdBase.BlockLogs():
+            matches = library.GetMatches(Chem.MolFromSmarts(smarts), numThreads=1, maxResults=len(known))
+        found[[known[match] for match in matches]] = True
+        return found
+
+    def held_by(self, structure: Structure, graphs: Iterable[int]) -> Iterator[bool]:
+        """Does each of these graphs hold the structure as an induced subgraph? Searched one by one, as asked for."""
+        pattern = Pattern(structure)
+        for graph in graphs:
+            yield bool(pattern.first_copy(self.structures[graph].node_type, *self.neighbours[graph]))
 
     def places(self, structure: Structure) -> list[tuple[int, ...]]:
         """The nodes of each graph where the structure was found first; empty where it was not."""

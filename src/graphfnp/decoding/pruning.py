@@ -1,6 +1,6 @@
 """Concise structures: what the evidence does not need is left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import networkx as nx
 import torch
@@ -10,11 +10,10 @@ from graphfnp.datasets.fragments import as_networkx, part, units
 from graphfnp.datasets.structures import structure_to_mol
 from graphfnp.decoding.config import DecodingConfig, counted_size
 from graphfnp.decoding.evidence import Evidence, evidence
+from graphfnp.decoding.support import Support
 from graphfnp.graphs import Schema
 from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Structure
-
-Support = Callable[[Structure], Tensor]
 
 
 def pruned(
@@ -26,12 +25,14 @@ def pruned(
 ) -> list[Structure]:
     """Leave out unit after unit of every structure, the one whose loss leaves the best score, while it may go.
 
-    A unit may go if the structure keeps most of its strength. It may also go if the structure still speaks for its
-    class and ``support``, the training graphs that hold it, stays the same: then nothing in the data tells the two
-    apart, and the smaller one is named. A cycle alone looks to message passing like any other cycle, with a node
-    hanging on it not; but in the data it is where the cycles are.
+    A unit may go if the structure keeps most of its strength and, with ``support``, does not cease to be enriched in
+    its class. It may also go if the structure still speaks for its class and all training graphs that hold it besides
+    are of that class.
     """
     schema = model.classifier.schema
+    rationales = model.classifier.rationales()
+    assert rationales is not None
+    label = rationales.label[rationale].tolist()
     current = list(structures)
     first = evidence(model, current, rationale)
     allowance = config.tolerance * first.log_odds.clamp(0, config.most_odds)
@@ -45,39 +46,37 @@ def pruned(
             break
         owner = torch.tensor([number for number, _ in tried])
         found = evidence(model, [smaller for _, smaller in tried], rationale[owner])
+        strong = found.strength(config) >= floor[owner]
         score = found.score(config)
-        kept = torch.where(found.strength(config) >= floor[owner], score, -torch.inf)
         open_ = set()
         for number in owner.unique().tolist():
             mine = torch.where(owner == number)[0]
-            best: Tensor | None = mine[kept[mine].argmax()]
-            if not torch.isfinite(kept[mine]).any():
-                best = _same_support(current[number], tried, mine, found, score, support)
-            if best is not None:
-                current[number] = tried[int(best)][1]
-                open_.add(number)
+            for one in _in_order(mine, strong, score, found, support):
+                smaller = tried[one][1]
+                if _may_go(current[number], smaller, label[number], bool(strong[one]), support):
+                    current[number] = smaller
+                    open_.add(number)
+                    break
     return current
 
 
-def _same_support(
-    structure: Structure,
-    tried: Sequence[tuple[int, Structure]],
-    mine: Tensor,
-    found: Evidence,
-    score: Tensor,
-    support: Support | None,
-) -> Tensor | None:
-    """The best smaller structure that still speaks for the class and occurs in the very same graphs."""
-    speaking = mine[found.log_odds[mine] > 0]
-    if support is None or not len(speaking):
-        return None
+def _in_order(mine: Tensor, strong: Tensor, score: Tensor, found: Evidence, support: Support | None) -> Iterator[int]:
+    """What keeps its strength first; then, if the data is to be asked, what still speaks for the class."""
+    weak = ~strong[mine] & (found.log_odds[mine] > 0) if support is not None else torch.zeros_like(strong[mine])
+    for some in (mine[strong[mine]], mine[weak]):
+        yield from some[score[some].argsort(descending=True)].tolist()
+
+
+def _may_go(structure: Structure, smaller: Structure, label: int, strong: bool, support: Support | None) -> bool:
+    if support is None:
+        return strong
+    if support.log_odds_ratio(structure, label) > 0 >= support.log_odds_ratio(smaller, label):
+        return False
+    if strong:
+        return True
     holds = support(structure)
-    if not holds.any():
-        return None
-    for one in speaking[score[speaking].argsort(descending=True)]:
-        if torch.equal(support(tried[int(one)][1]), holds):
-            return one
-    return None
+    besides = support(smaller) & ~holds
+    return bool(holds.any()) and not bool((support.searched.graphs.y[besides] != label).any())
 
 
 def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) -> list[Structure]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from graphfnp.datasets.attachments import fragment_smiles
 from graphfnp.datasets.motifs import motif_name
 from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.decoding.coverage import DataEvidence, Enrichment, agreement
@@ -41,6 +42,7 @@ def _record(
         "valid": structure is not None and (smiles is not None or not molecule),
         "reason": NO_MOLECULE if molecule and smiles is None else None,
         "smiles": smiles,
+        "fragment": fragment_smiles(structure, schema) if smiles is not None and structure is not None else None,
         "smarts": smarts_of(structure, schema) if smiles is not None and structure is not None else None,
         "motif": motif_name(structure) if structure is not None and schema.kind == "graph" else None,
         "words": phrase(structure) if structure is not None and structure.names else None,
@@ -62,6 +64,7 @@ def _record(
             "train": vars(found.train),
             "test": None if found.test is None else {**vars(found.test), "precision": found.test.precision},
             "pattern": None if found.pattern is None else _enrichment_record(found.pattern),
+            "pattern_test": None if found.pattern_test is None else _enrichment_record(found.pattern_test),
             "alert_evidence": [_enrichment_record(alert) for alert in found.alerts],
             "nearest": [{"graph": graph, "correlation": round(value, 4)} for graph, value in found.nearest],
         }
@@ -80,6 +83,8 @@ def sentence(record: dict[str, Any], found: DataEvidence) -> str:
     if found.pattern is not None:
         name = record["motif"] or "structure itself"
         said.append(f"the {name} is {_present(found.pattern, label)}")
+        if found.pattern_test is not None:
+            said[-1] += f", among test graphs in {_both_shares(found.pattern_test)}"
     said += [f"contains the alert “{alert.what}”, {_present(alert, label)}" for alert in found.alerts]
     return "; ".join([text, *said]) + "."
 
@@ -91,9 +96,17 @@ def phrase(structure: Structure) -> str:
 
 def _present(found: Enrichment, label: str) -> str:
     own, others = found.shares
+    return f"present in {_percent(own)} of {label} and {_percent(others)} of the others ({_sureness(found)})"
+
+
+def _both_shares(found: Enrichment) -> str:
+    own, others = found.shares
+    return f"{_percent(own)} and {_percent(others)} ({_sureness(found)})"
+
+
+def _sureness(found: Enrichment) -> str:
     p = found.p_value
-    sure = "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
-    return f"present in {_percent(own)} of {label} and {_percent(others)} of the others ({sure})"
+    return "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
 
 
 def _enrichment_record(found: Enrichment) -> dict[str, Any]:

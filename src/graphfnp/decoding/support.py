@@ -1,18 +1,21 @@
-"""Where structures occur among the training graphs: what pruning and explanations may lean on."""
+"""Where structures occur among the training graphs: what ranking, pruning and explanations may lean on."""
 
 import math
 from dataclasses import dataclass, field
 
+import networkx as nx
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.structures import structure_to_smiles
+from graphfnp.datasets.fragments import as_networkx
 from graphfnp.decoding.candidates import refined_hash
-from graphfnp.decoding.patterns import Searched
+from graphfnp.decoding.patterns import Searched, smarts_of
 from graphfnp.graphs import PackedGraphs
 from graphfnp.rationales import Structure
 
-SEARCHED, SEARCHED_MOLECULES = 200, 1000  # training graphs that are searched; molecules are quicker
+SAME_KIND = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
+SEARCHED = 200  # training graphs without chemistry that are searched; molecules are all searched, they are quicker
+SURE = 1.96  # standard errors: in the long run one bound in forty is wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,27 +23,40 @@ class Support:
     """Some training graphs in which structures are sought, each structure once."""
 
     searched: Searched
-    known: dict[object, Tensor] = field(default_factory=dict)
+    known: dict[object, list[tuple[nx.Graph, Tensor]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graphs: PackedGraphs) -> "Support":
-        count = SEARCHED_MOLECULES if graphs.schema.kind == "molecule" else SEARCHED
-        return cls(Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // count)])))
+        count = len(graphs) if graphs.schema.kind == "molecule" else SEARCHED
+        return cls(Searched(graphs.select(torch.arange(len(graphs))[:: max(1, len(graphs) // max(1, count))])))
 
     def __call__(self, structure: Structure) -> Tensor:
         """[graphs]: does each hold the structure?"""
-        smiles = structure_to_smiles(structure, self.searched.graphs.schema) if self.searched.is_chemical else None
-        key = smiles or refined_hash(structure)
-        if key not in self.known:
-            self.known[key] = self.searched.contain(structure)
-        return self.known[key]
+        smarts = smarts_of(structure, self.searched.graphs.schema) if self.searched.is_chemical else None
+        alike = self.known.setdefault(smarts or refined_hash(structure), [])
+        graph = nx.Graph() if smarts else as_networkx(structure)
+        for other, holds in alike:
+            if nx.is_isomorphic(graph, other, SAME_KIND, SAME_KIND):
+                return holds
+        holds = self.searched.contain_smarts(smarts) if smarts else self.searched.contain(structure)
+        alike.append((graph, holds))
+        return holds
 
-    def log_odds_ratio(self, structure: Structure, label: int) -> float:
-        """Of holding the structure, graphs of the class against the others, less one standard error."""
-        holds, own = self(structure), self.searched.graphs.y == label
-        cells = [float((a & b).sum()) + 0.5 for b in (own, ~own) for a in (holds, ~holds)]
+    def log_odds_ratio(self, structure: Structure, label: int, errors: float = SURE) -> float:
+        """Of holding the structure, graphs of the class against the others, less so many standard errors.
+
+        log (a d / b c) - errors sqrt(1/a + 1/b + 1/c + 1/d), with one half added to each count. Above zero: the
+        structure is found in graphs of the class more often, beyond what chance would do.
+        """
+        holds, y = self(structure), self.searched.graphs.y
+        cells = [float((a & b).sum()) + 0.5 for b in (y == label, (y >= 0) & (y != label)) for a in (holds, ~holds)]
         ratio = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
-        return ratio - math.sqrt(sum(1 / cell for cell in cells))
+        return ratio - errors * math.sqrt(sum(1 / cell for cell in cells))
+
+    def overlap(self, one: Structure, other: Structure) -> float:
+        """The share that the graphs holding both have of those holding either (Jaccard)."""
+        a, b = self(one), self(other)
+        return float((a & b).sum() / (a | b).sum().clamp(min=1))
 
     def f1(self, structure: Structure, label: int) -> float:
         """How well finding the structure tells the class: the harmonic mean of precision and recall."""

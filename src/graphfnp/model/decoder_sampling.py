@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import Batch
+from graphfnp.graphs import Batch, Schema
 from graphfnp.model.breadth_first import DecisionBatch, decisions_in_order, tree_distance
 from graphfnp.model.decoder_layers import pair_feature
 from graphfnp.model.graph_decoder import GraphDecoder
@@ -26,6 +26,16 @@ class PartialGraphs:
     size: Tensor  # [candidates]: nodes it will have; the room while that is open
     step: int = 0
 
+    @classmethod
+    def empty(cls, schema: Schema, count: int, room: int, size: Tensor, device: torch.device) -> "PartialGraphs":
+        return cls(
+            node_type=torch.zeros(count, room, dtype=torch.long, device=device),
+            x=torch.zeros(count, room, schema.node_width, device=device),
+            edge_class=torch.zeros(count, room, room, dtype=torch.long, device=device),
+            parent=torch.arange(room, device=device).repeat(count, 1),
+            size=size.to(device),
+        )
+
     @property
     def growing(self) -> Tensor:
         return self.step < self.size
@@ -39,6 +49,9 @@ class Rules(Protocol):
 
     def edge_classes(self, partial: PartialGraphs, old: int) -> Tensor:
         """[candidates, 1 + edge types] allowed between nodes ``partial.step`` and ``old``."""
+
+    def reorder(self, parent: Tensor) -> None:
+        """Candidate k is now a copy of ``parent[k]``: rules that remember something of candidates follow."""
 
 
 @torch.no_grad()
@@ -63,23 +76,19 @@ def sample(
         )
     room = int(sizes.max()) if sizes is not None else max_nodes or decoder.config.max_nodes
     count, device = len(z), z.device
-    partial = PartialGraphs(
-        node_type=torch.zeros(count, room, dtype=torch.long, device=device),
-        x=torch.zeros(count, room, decoder.schema.node_width, device=device),
-        edge_class=torch.zeros(count, room, room, dtype=torch.long, device=device),
-        parent=torch.arange(room, device=device).repeat(count, 1),
-        size=torch.full((count,), room, device=device) if sizes is None else sizes.to(device),
+    partial = PartialGraphs.empty(
+        decoder.schema, count, room, torch.full((count,), room) if sizes is None else sizes, device
     )
-    writer = _Writer(decoder, z, partial, temperature, generator or torch.Generator(), rules)
+    writer = Writer(decoder, z, partial, temperature, generator or torch.Generator(), rules)
     while partial.step < room and partial.growing.any():
         writer.see_graph()
         writer.add_node(may_stop=sizes is None and partial.step > 0)
         writer.add_edges(connected)
         writer.finish_node()
-    return _structures(partial, decoder.schema.is_continuous)
+    return structures_of(partial, decoder.schema.is_continuous)
 
 
-class _Writer:
+class Writer:
     """One step of all candidates: states of the nodes that are there, then a node, then its edges."""
 
     def __init__(
@@ -104,7 +113,7 @@ class _Writer:
         """The last node and the mean of all."""
         step = self.partial.step
         states = self.seen[-1, :, :step]
-        self.last = states[:, -1] if step else torch.zeros_like(self.new[-1])
+        self.last = states[:, -1].clone() if step else torch.zeros_like(self.new[-1])
         self.mean = states.mean(1) if step else torch.zeros_like(self.last)
 
     def add_node(self, may_stop: bool) -> None:
@@ -228,7 +237,8 @@ def decisions_of(structures: Sequence[Structure]) -> DecisionBatch:
     return decisions_in_order(batch, torch.arange(len(node_type)))
 
 
-def _structures(partial: PartialGraphs, continuous: bool) -> list[Structure]:
+def structures_of(partial: PartialGraphs, continuous: bool) -> list[Structure]:
+    """What was written down."""
     graph, a, b = torch.where(partial.edge_class.triu(1) > 0)
     kinds = (partial.edge_class[graph, a, b] - 1).tolist()
     edges: list[list[tuple[int, int, int]]] = [[] for _ in partial.size]

@@ -10,6 +10,7 @@ from graphfnp.graphs import Batch, PackedGraphs, Schema, side_by_side
 from graphfnp.model.breadth_first import breadth_first_decisions
 from graphfnp.model.config import GraphFNPConfig
 from graphfnp.model.correlation import StochasticCorrelation
+from graphfnp.model.decoder_beam import beam_search
 from graphfnp.model.decoder_sampling import Rules, sample
 from graphfnp.model.graph_decoder import GraphDecoder
 from graphfnp.model.graph_encoder import Encoded, GraphEncoder
@@ -75,15 +76,26 @@ class GraphFNP(GraphClassifier):
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
-        z = self.embedding_draws(batch, num_draws, seed, encoded)
         if self.config.rationales == "none":
-            return self.logits(z, None)
-        rationales = self.rationale_draws(num_draws, seed)
-        log_kappa = self.correlation.log_probability(z, rationales)
+            return self.logits(self.embedding_draws(batch, num_draws, seed, encoded), None)
+        z, rationales, log_kappa = self.linked_draws(batch, num_draws, seed, encoded)
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.config.draws)
         local = self.summarise(log_kappa, rationales, uniform.to(z).unsqueeze(1))
         noise = normal_draws(num_draws, self.config.local_dim, seed, "local", self.config.draws)
         return self.logits(z, local.at(noise.to(z).unsqueeze(1)))
+
+    def linked_draws(
+        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Draws of z^D and z^R, and log kappa between them; kept with the encoding where nothing learns."""
+        encoded = encoded or self.encode(batch)
+        if (found := encoded.kept.get((num_draws, seed))) is not None:
+            return found
+        z, rationales = self.embedding_draws(batch, num_draws, seed, encoded), self.rationale_draws(num_draws, seed)
+        drawn = z, rationales, self.correlation.log_probability(z, rationales)
+        if not torch.is_grad_enabled():
+            encoded.kept[num_draws, seed] = drawn
+        return drawn
 
     def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         embedding = (encoded or self.encode(batch)).graph_embedding
@@ -190,8 +202,7 @@ class GraphFNP(GraphClassifier):
     def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
         if self.config.rationales == "none":
             return None
-        z = self.embedding_draws(batch, num_draws, seed, encoded)
-        return self.correlation.log_probability(z, self.rationale_draws(num_draws, seed)).exp().mean(0)
+        return self.linked_draws(batch, num_draws, seed, encoded)[2].exp().mean(0)
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """1 - max_j kappa_ij: how far a graph is from every rationale."""
@@ -209,6 +220,11 @@ class GraphFNP(GraphClassifier):
     ) -> list[Structure]:
         known = sizes if self.config.decoder.size_condition else None
         return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True, rules=rules)
+
+    def decode_best(
+        self, z: Tensor, sizes: Tensor, width: int, rules: Rules | None = None
+    ) -> tuple[list[Structure], Tensor]:
+        return beam_search(self.decoder, z, sizes, width, rules)[:2]
 
     def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
         """log kappa_ij at the means."""

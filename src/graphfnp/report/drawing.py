@@ -6,8 +6,9 @@ from itertools import islice
 import networkx as nx
 import numpy as np
 
+from graphfnp.datasets.attachments import fragment_of
 from graphfnp.datasets.smiles import read_molecule
-from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
+from graphfnp.datasets.structures import structures_from_graphs
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.rationales import Structure
 from graphfnp.report.layout import place_nodes
@@ -57,8 +58,8 @@ def picture_structure(
     structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
 ) -> Picture:
     """The same, in every format."""
-    molecule = structure_to_mol(structure, schema) if schema.kind == "molecule" else None
-    if molecule is not None and molecule.GetNumAtoms() == structure.num_nodes:
+    molecule = fragment_of(structure, schema) if schema.kind == "molecule" else None
+    if molecule is not None:
         return MoleculePicture(molecule, WIDTH, HEIGHT, highlight_nodes, highlight_edges)
     if structure.names:
         return _sketch_words(structure.names, structure, highlight_nodes, highlight_edges)

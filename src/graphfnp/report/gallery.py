@@ -22,8 +22,8 @@ LEAD = (
     "class. Drawn is the best structure found for it, from the decoder or a part of the training graphs nearest to "
     "it, ranked by the model's own evidence and without what that evidence does not need.",
     "Below each are the training graphs of its class nearest to it, with the structure marked where they hold it. "
-    "A graph correlates with a rationale if it does in more than half of the draws; bonds that a part left open are "
-    "drawn as hydrogens.",
+    "A graph correlates with a rationale if it does in more than half of the draws. A wavy line, * in the text, is "
+    "where a part was attached to more; there the pattern allows anything.",
 )
 
 
@@ -98,7 +98,7 @@ def _card(
     return Card(
         name, f"R{number + 1} · {record['label']}",
         drawn(picture_structure(structure, schema), name, f"Rationale {number + 1}", folder), hue(label),
-        record.get("sentence", ""), tags, [text for key in ("smiles", "smarts") if (text := record[key])], facts,
+        record.get("sentence", ""), tags, [text for key in ("fragment", "smarts") if (text := record.get(key))], facts,
         [] if examples is None else _nearest(record, structure, examples, name),
     )  # fmt: skip
 

@@ -44,6 +44,7 @@ class MoleculePicture:
         rdDepictor.StraightenDepiction(shown)
         options: Any = drawer.drawOptions()  # its type stubs take every option for a method
         options.padding = 0.08
+        options.dummiesAreAttachments = True  # a wavy line where a part was cut out
         options.bondLineWidth = 1.6 * drawer.Width() / self.width
         options.fixedBondLength = 30 * drawer.Width() / self.width
         options.setBackgroundColour(to_rgb(PAPER))
