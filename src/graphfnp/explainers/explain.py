@@ -75,7 +75,7 @@ def explain(
 
     ``target`` is the class to explain, by default the one the model predicts; ``training`` are the graphs an explainer
     learns on that must learn (by default those explained); ``returns`` is what a model of the user's own gives back;
-    ``watch`` gets the number of graphs done.
+    ``watch`` gets the number of graphs done. Seconds are processor time, which others on the machine change little.
     """
     schema = graphs.schema if isinstance(graphs, PackedGraphs) else None
     named = None
@@ -87,10 +87,10 @@ def explain(
         model, explainer, "phenomenon", ModelConfig("multiclass_classification", "graph", returns),
         node_mask_type="object" if scored == "nodes" else None, edge_mask_type="object" if scored == "edges" else None,
     )  # fmt: skip
-    started = time.perf_counter()
+    started = time.process_time()
     if isinstance(explainer, PGExplainer) and explainer.steps == 0:
         explainer.fit(model, _learning_batches(facade, graphs if training is None else training, seed))
-    fitted = time.perf_counter()
+    fitted = time.process_time()
     edge_masks, node_masks, targets, done = [], [], [], 0
     for part in parts(model, graphs, batch_size):
         wanted = None if target is None else target[done : done + part.num_graphs]
@@ -106,7 +106,7 @@ def explain(
             watch(part.num_graphs)
     return Explanations(
         torch.cat(edge_masks), torch.cat(node_masks), torch.cat(targets), scored,
-        (time.perf_counter() - fitted) / max(done, 1), fitted - started,
+        (time.process_time() - fitted) / max(done, 1), fitted - started,
     )  # fmt: skip
 
 

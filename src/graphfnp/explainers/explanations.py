@@ -26,7 +26,7 @@ class Explanations:
     node_mask: Tensor  # [nodes]
     target: Tensor  # [graphs]: the class that was explained
     scored: Literal["edges", "nodes"]
-    seconds: float = 0.0  # a graph
+    seconds: float = 0.0  # of processor time, a graph
     fitting_seconds: float = 0.0  # once, for explainers that learn on training graphs
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -39,7 +38,6 @@ def explain_in_parallel(
         raise InvalidConfig(
             "an explainer that has yet to learn", "one that takes each graph by itself", "use explain, or fit it first"
         )
-    started = time.perf_counter()
     blocks = list(torch.arange(len(graphs)).split(BLOCK))
     work = [(graphs.select(block), explainer, _of_block(options, block)) for block in blocks]
     processes = min(processes or os.cpu_count() or 1, len(blocks))
@@ -54,7 +52,7 @@ def explain_in_parallel(
     else:
         for some, algorithm, own in work:
             found.append(explain(model, some, algorithm, watch=watch, **own))
-    seconds = (time.perf_counter() - started) / max(len(graphs), 1)
+    seconds = sum(part.seconds * len(part.target) for part in found) / max(len(graphs), 1)
     return Explanations(
         torch.cat([part.edge_mask for part in found]),
         torch.cat([part.node_mask for part in found]),
