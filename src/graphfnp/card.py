@@ -1,5 +1,6 @@
 """The model card: what a run's model was trained on, how it was measured, and where it should not be trusted."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ def model_card(run: Run) -> dict[str, Any]:
         "name": run.folder.name,
         "id": model.id,
         "method": plan.method,
-        "asks": None if entry is None else entry.what.split(": ")[-1],
+        "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what.split(": ")[-1]),
         "kind": schema.kind,
         "input": "SMILES" if reads_smiles(schema) else "graphs as JSON",
         "classes": list(schema.class_names),

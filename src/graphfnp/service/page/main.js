@@ -68,7 +68,7 @@ async function start() {
 }
 
 function question({ asks, kind }) {
-  const words = asks.replace(/\(.*\)/, "").trim().replace(/^(do|are|is|does) (they|it) /, (_, verb) => `${verb === "do" ? "Does" : "Is"} this ${kind} `);
+  const words = asks.replace(/^(do|are|is|does) (they|it) /, (_, verb) => `${verb === "do" ? "Does" : "Is"} this ${kind} `);
   const single = words.replace(/^Is this (\w+) mutagens/, "Is this $1 a mutagen");
   return `${single.charAt(0).toUpperCase()}${single.slice(1)}${/^(Does|Is)/.test(single) ? "?" : ""}`;
 }
