@@ -14,23 +14,28 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"^```console\n\$ (?P<command>[^\n]*)\n(?P<output>(?!\$ ).+?)^```$", re.DOTALL | re.MULTILINE)
-WIDTH = "96"  # columns of the imagined terminal
+WIDTH = "100"  # columns of the imagined terminal
 
 
-def rerun(page: Path, folder: Path) -> None:
-    """Replace the output of each block of the page by what its command prints now."""
+def rerun(page: Path, folder: Path) -> list[str]:
+    """Replace the output of each block of the page by what its command prints now; the commands that failed."""
+    failed: list[str] = []
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "COLUMNS": WIDTH, "NO_COLOR": "1", "PATH": path}
 
     def fresh(block: re.Match[str]) -> str:
         print(f"{page.name}: {block['command']}", flush=True)
-        script = f"{{ {block['command']}; }} 2>&1"
+        script = f"set -o pipefail; {{ {block['command']}; }} 2>&1"
         done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            failed.append(block["command"])
+            return block[0]
         lines = [line.rstrip() for line in done.stdout.splitlines()]
         shown = "\n".join(line for line in lines if line)
         return f"```console\n$ {block['command']}\n{shown}\n```"
 
     page.write_text(BLOCK.sub(fresh, page.read_text()))
+    return failed
 
 
 def main() -> None:
@@ -41,8 +46,8 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for table in DOCS.glob("*.csv"):
         shutil.copy(table, options.folder)
-    for page in options.pages:
-        rerun(page, options.folder)
+    failed = [f"{page.name}: {command}" for page in options.pages for command in rerun(page, options.folder)]
+    sys.exit("\n".join(["these failed, and their blocks are as they were:", *failed]) if failed else 0)
 
 
 if __name__ == "__main__":
