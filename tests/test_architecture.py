@@ -24,7 +24,7 @@ LAYERS = (
         "conformal", "held_out", "label_shift",
         "evaluation", "decoding", "explainers", "run", "records", "report", "metrics", "bundles", "bundling", "card",
     ),
-    ("experiments", "estimator"),
+    ("experiments", "estimator", "scoring"),
     ("service",),
     ("cli", "__init__"),
 )  # fmt: skip

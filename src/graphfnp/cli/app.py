@@ -124,17 +124,31 @@ def predict(
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
     prior: Annotated[
         str | None,
         typer.Option(help="Share of class 1 (or of each class, 0.2,0.5,0.3) among these graphs; or: estimate."),
     ] = None,
+    max_atoms: Annotated[int, typer.Option(help="Larger molecules in a file are refused, each with its size.")] = 1000,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that read molecules beside the model [default: one a processor].")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray: with a model in each worker.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster [default: Ray on this machine].")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="End with code 1 if a row could not be used.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place."""
-    from graphfnp.cli import commands
+    """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place.
 
-    commands.predict_rows(run, source, out, smiles, draws, seed, data, as_json, prior)
+    From file to file it works as a stream; if it is interrupted, the same command goes on where it stopped.
+    """
+    from graphfnp.cli.predicting import Asked, How, Settings, predict_rows, processes
+
+    settings = Settings(draws, seed, level, most_atoms=max_atoms)
+    how = How(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
+    predict_rows(run, Asked(source, out, smiles, settings, prior, how, data, as_json, restart, strict))
 
 
 @app.command()

@@ -7,29 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 import typer
 from lightning.fabric import Fabric
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from graphfnp.bundles import is_bundled, open_run, own_folder
-from graphfnp.checkpoint import write_atomically, write_json
-from graphfnp.cli.console import domain_cell, err, metrics_table, number, out, percent, training_progress
-from graphfnp.cli.prior import ESTIMATE, label_mix
+from graphfnp.checkpoint import write_json
+from graphfnp.cli.console import err, metrics_table, out, training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset, Problem
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
 from graphfnp.datasets.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.evaluation import evaluate_part
-from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
-from graphfnp.label_shift import estimated_mix, moved_to_mix
+from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_config
-from graphfnp.prediction import predict
-from graphfnp.records import LISTS, prediction_records
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.page import write_report
 from graphfnp.run import METRICS, Plan, execute
@@ -149,42 +141,6 @@ def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> N
         out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
 
 
-def predict_rows(
-    folder: Path,
-    source: str,
-    target: Path | None,
-    smiles: str | None,
-    draws: int,
-    seed: int,
-    data: Path | None,
-    as_json: bool,
-    prior: str | None = None,
-) -> None:
-    model = open_run(folder).model
-    schema = model.classifier.schema
-    if target is not None and target.suffix not in (".csv", ".parquet", ".json"):
-        raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
-    graphs, rows, problems = read_input(source, schema, data, seed, smiles)
-    predictions = None
-    if graphs is not None and len(graphs):
-        # Labels a file may hold are not looked at: they need not even be the model's classes.
-        graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
-        predictions = predict(model, graphs, draws, seed)
-        if prior is not None:
-            mix = estimated_mix(model, predictions) if prior == ESTIMATE else label_mix(prior, schema.num_classes)
-            err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix)}", highlight=False)
-            model, predictions = moved_to_mix(model, predictions, mix)
-    records = prediction_records(model, predictions, graphs, rows, problems)
-    _write_records(records, target, as_json)
-    failed = sum(record["status"] != "ok" for record in records)
-    if failed:
-        err.print(f"{failed} of {len(records)} rows could not be read:", style="yellow")
-        for record in [record for record in records if record["status"] != "ok"][:SHOWN_PROBLEMS]:
-            err.print(f"  row {record['row']}: {record['input']!r}: {record['reason']}", style="yellow", markup=False)
-        if failed == len(records):
-            raise typer.Exit(1)
-
-
 def read_input(
     source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
 ) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
@@ -209,41 +165,6 @@ def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, li
     graphs, rows, problems = graphs_in_schema(loaded.graphs.text or (), schema)
     refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
     return graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused)
-
-
-def _write_records(records: list[dict[str, Any]], target: Path | None, as_json: bool) -> None:
-    if target is not None and target.suffix == ".json":
-        write_json(target, records)
-    elif target is not None:
-        frame = pd.DataFrame(records).drop(columns="calibration")
-        if target.suffix == ".csv":
-            for name in LISTS:
-                frame[name] = frame[name].map(json.dumps, na_action="ignore")
-            write_atomically(target, frame.to_csv(index=False).encode())
-        else:
-            frame.to_parquet(target, index=False)
-    if as_json:
-        typer.echo(json.dumps(records, indent=1))
-    elif target is not None:
-        err.print(f"{len(records)} rows -> {target}", highlight=False, markup=False)
-    else:
-        table = Table("row", "input", "class", "probability", "90 % of draws", "model", "domain", box=SIMPLE_HEAD)
-        for record in records[:SHOWN_ROWS]:
-            if record["status"] != "ok":
-                table.add_row(str(record["row"]), escape(record["input"]), "[yellow]failed[/yellow]")
-                continue
-            spread = f"{percent(record['low'])} to {percent(record['high'])}"
-            table.add_row(
-                str(record["row"]), escape(record["input"]), escape(record["class"]), percent(record["probability"]),
-                spread, number(record["model_uncertainty"]), domain_cell(record),
-            )  # fmt: skip
-        out.print(table)
-        if len(records) > SHOWN_ROWS:
-            out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
-        else:
-            out.print(
-                "model: uncertainty of the model in nats; domain: share of training graphs less strange", style="dim"
-            )
 
 
 def write_run_report(folder: Path, data: Path | None) -> None:

@@ -131,5 +131,7 @@ def explained_errors() -> Iterator[None]:
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C
-            err.print("stopped; an interrupted training goes on with --resume")
+            err.print(
+                "stopped; an interrupted training goes on with --resume, an interrupted scoring with the same command"
+            )
         raise

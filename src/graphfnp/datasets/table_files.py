@@ -84,14 +84,17 @@ def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str
 
 def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first.count)
+    delimiter = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind)
     if text.count('"') % 2:  # one open quote would swallow all the rows after it
         rows = [row for line in text.splitlines() for row in csv.reader([line], delimiter=delimiter)]
         notes: tuple[str, ...] = ("a quote is not closed: every line was read as a row of its own",)
     else:
         rows, notes = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), ()
     return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes
+
+
+def delimiter_of(first_line: str, kind: str) -> str:
+    return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first_line.count)
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tuple[str, ...] = ()) -> TextTable:
@@ -111,11 +114,12 @@ def _parquet(path: Path, content: bytes) -> TextTable:
         table = pyarrow.parquet.ParquetFile(io.BytesIO(content)).read()
     except (pa.ArrowException, OSError) as error:
         raise InvalidGraphs(f"{path.name}: {error}", "a Parquet file", "check the file") from error
-    rows = zip(*([_text(value) for value in column.to_pylist()] for column in table.columns), strict=True)
+    rows = zip(*([cell_text(value) for value in column.to_pylist()] for column in table.columns), strict=True)
     return text_table(table.column_names, list(rows))
 
 
-def _text(value: object) -> str:
+def cell_text(value: object) -> str:
+    """A value of a typed table as text; a missing one is empty."""
     if value is None or value != value:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -36,7 +36,7 @@ class StochasticCorrelation(nn.Module):
         """log kappa [..., graphs, rationales] from [..., graphs, dims] and [..., rationales, dims]."""
         dims = graph_embedding.shape[-1]
         squares = graph_embedding.square().sum(-1, keepdim=True) + rationale_embedding.square().sum(-1).unsqueeze(-2)
-        distance = (squares - 2 * graph_embedding @ rationale_embedding.mT).clamp(min=0)
+        distance = (squares - 2 * (graph_embedding @ rationale_embedding.mT)).clamp(min=0)
         return -self.kernel_decay / dims * distance
 
     def forward(self, log_probability: Tensor, uniform: Tensor) -> Tensor:

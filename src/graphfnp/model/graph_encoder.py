@@ -1,6 +1,7 @@
 """p(z^D | G): a backbone, mean pooling, and a Gaussian embedding of each graph."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ class Encoded:
     graph_embedding: Gaussian  # of z^D, [graphs, dims]
     parts: Batch | None = None  # a random part of each graph, where training wants it
     parts_embedding: Gaussian | None = None
+    kept: dict[Any, Any] = field(default_factory=dict)  # draws of it, where several questions are asked of the same
 
     def detach(self) -> "Encoded":
         """The encoder held fixed, as the E-step wants it."""

@@ -1,0 +1,177 @@
+"""What ``graphfnp predict`` does, once the heavy libraries may be imported."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from graphfnp.bundles import open_run
+from graphfnp.checkpoint import write_json
+from graphfnp.cli.commands import read_input
+from graphfnp.cli.console import domain_cell, err, number, out, percent
+from graphfnp.cli.prior import ESTIMATE, label_mix
+from graphfnp.datasets.typed_smiles import reads_smiles
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs import UNLABELLED
+from graphfnp.label_shift import estimated_mix, moved_to_mix
+from graphfnp.prediction import TrainedModel, predict
+from graphfnp.records import OK, as_text, prediction_records, record_table
+from graphfnp.scoring.parts import Counts
+from graphfnp.scoring.record_files import ENDINGS, check_target, write_record_file
+from graphfnp.scoring.rows import can_stream
+from graphfnp.scoring.score_file import How, Watch, about_model, score_file
+from graphfnp.scoring.scorer import Settings
+
+SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to predict and where to, as said on the command line."""
+
+    source: str
+    target: Path | None
+    smiles: str | None
+    settings: Settings
+    prior: str | None
+    how: How
+    data: Path | None
+    as_json: bool
+    restart: bool
+    strict: bool
+
+
+def predict_rows(folder: Path, asked: Asked) -> None:
+    """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
+    if asked.target is not None and asked.target.suffix != ".json":
+        check_target(asked.target)
+    model = open_run(folder).model
+    schema, settings = model.classifier.schema, asked.settings
+    if asked.prior not in (None, ESTIMATE):
+        settings = replace(settings, mix=label_mix(asked.prior, schema.num_classes))
+        _tell_mix(settings.mix)
+    asked = replace(asked, settings=settings)
+    streams = asked.target is not None and asked.target.suffix in ENDINGS and asked.prior != ESTIMATE
+    if streams and not asked.as_json and reads_smiles(schema) and can_stream(Path(asked.source)):
+        counts = _score(model, asked)
+    elif asked.how.engine != "local":
+        raise InvalidConfig(
+            f"--engine {asked.how.engine} for {asked.source}",
+            "a file of molecules and --out FILE.csv or FILE.parquet",
+            "leave the engine out: this is done at once",
+        )
+    else:
+        counts = _predict_at_once(model, asked)
+    _summarise(counts, asked.strict)
+
+
+def _score(model: TrainedModel, asked: Asked) -> Counts:
+    assert asked.target is not None
+    with _progress() as watch:
+        counts = score_file(
+            model, asked.source, asked.target, asked.smiles, asked.settings, asked.how, asked.restart, watch
+        )
+    err.print(f"{counts.rows} rows -> {asked.target}", highlight=False, markup=False)
+    return counts
+
+
+@contextmanager
+def _progress() -> Iterator[Watch]:
+    """Rows done, how many a second, and the time left, on standard error."""
+    columns = (
+        TextColumn("[bold]rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[rate]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task("rows", total=None, rate="")
+
+        def watch(done: int, before: int, total: int) -> None:
+            elapsed = progress.tasks[0].elapsed or 0
+            rate = f"{(done - before) / elapsed:,.0f} rows/s" if elapsed else ""
+            kept = f", {before:,} were done before" if before else ""
+            progress.update(task, completed=done, total=total, rate=rate + kept)
+
+        yield watch
+
+
+def _predict_at_once(model: TrainedModel, asked: Asked) -> Counts:
+    settings, schema = asked.settings, model.classifier.schema
+    graphs, rows, problems = read_input(asked.source, schema, asked.data, settings.seed, asked.smiles)
+    predictions = None
+    if graphs is not None and len(graphs):
+        # Labels a file may hold are not looked at: they need not even be the model's classes.
+        graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
+        predictions = predict(model, graphs, settings.draws, settings.seed)
+        mix = settings.mix
+        if asked.prior == ESTIMATE:
+            mix = estimated_mix(model, predictions)
+            _tell_mix(mix)
+        if mix is not None:
+            model, predictions = moved_to_mix(model, predictions, mix)
+    if asked.target is not None and asked.target.suffix in ENDINGS:
+        table = record_table(model, predictions, graphs, rows, problems, settings.level)
+        table = as_text(table) if asked.target.suffix == ".csv" else table
+        about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
+        write_record_file(asked.target, [table], table.schema, about)
+    records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
+    if asked.target is not None and asked.target.suffix == ".json":
+        write_json(asked.target, records)
+    if asked.as_json:
+        typer.echo(json.dumps(records, indent=1))
+    elif asked.target is not None:
+        err.print(f"{len(records)} rows -> {asked.target}", highlight=False, markup=False)
+    else:
+        _show(records)
+    bad = [record for record in records if record["status"] != OK]
+    return Counts(len(records), len(bad), tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS]))
+
+
+def _show(records: Sequence[Mapping[str, Any]]) -> None:
+    table = Table("row", "input", "class", "probability", "90 % of draws", "model", "domain", box=SIMPLE_HEAD)
+    for record in records[:SHOWN_ROWS]:
+        if record["status"] != OK:
+            table.add_row(str(record["row"]), escape(record["input"]), "[yellow]failed[/yellow]")
+            continue
+        spread = f"{percent(record['low'])} to {percent(record['high'])}"
+        table.add_row(
+            str(record["row"]), escape(record["input"]), escape(record["class"]), percent(record["probability"]),
+            spread, number(record["model_uncertainty"]), domain_cell(record),
+        )  # fmt: skip
+    out.print(table)
+    if len(records) > SHOWN_ROWS:
+        out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
+    else:
+        out.print("model: uncertainty of the model in nats; domain: share of training graphs less strange", style="dim")
+
+
+def _summarise(counts: Counts, strict: bool) -> None:
+    """What could not be used; exit code 1 if that is everything, or anything where the user is strict."""
+    if not counts.failed:
+        return
+    err.print(f"{counts.failed} of {counts.rows} rows could not be read:", style="yellow")
+    for row, given, reason in counts.problems[:SHOWN_PROBLEMS]:
+        shown = given if len(given) <= 80 else f"{given[:77]}..."
+        err.print(f"  row {row}: {shown!r}: {reason}", style="yellow", markup=False)
+    if counts.failed > SHOWN_PROBLEMS:
+        err.print(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", style="yellow")
+    if strict or counts.failed == counts.rows:
+        raise typer.Exit(1)
+
+
+def _tell_mix(mix: Sequence[float] | None) -> None:
+    err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix or ())}", highlight=False)
+
+
+def processes() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

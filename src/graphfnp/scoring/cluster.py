@@ -1,0 +1,91 @@
+"""The engine ray: the same chunks through Ray Data, on this machine or on many; no disk need be shared."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import torch
+
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.scoring.chunk import CHUNK, Chunk
+from graphfnp.scoring.scorer import Scorer
+
+_COLUMNS = pa.schema([("number", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
+
+
+def scored_by_ray(
+    scorer: Scorer, chunks: Iterable[Chunk], workers: int, address: str | None = None
+) -> Iterator[tuple[Chunk, pa.Table]]:
+    """The records of each chunk, in any order; ``workers`` actors hold the model.
+
+    Without an address a Ray of this machine's own is started, and ended again. Rows wait in Ray's object store, which
+    spills to disk; a chunk whose worker dies is scored again by another.
+    """
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise InvalidConfig(
+            "engine ray without Ray", "the optional packages of this engine", "pip install 'graphfnp[cluster]'"
+        ) from error
+    started = not ray.is_initialized()
+    if started:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, num_cpus=None if address else workers)
+    try:
+        yield from _scored(ray, scorer, chunks, max(workers, 1))
+    except ray.exceptions.RayError as error:
+        raise InvalidRun(
+            f"Ray: {str(error).strip().splitlines()[-1]}", "a cluster that works", "look at Ray's logs, then run again"
+        ) from error
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _scored(ray: Any, scorer: Scorer, chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, pa.Table]]:
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    kept = {chunk.number: ray.put(_to_table(chunk)) for chunk in chunks}
+    if not kept:
+        return
+    rows = ray.data.from_arrow_refs(list(kept.values()))
+    records = rows.map_batches(
+        _Worker,
+        fn_constructor_args=(ray.put(scorer),),
+        batch_size=None,  # a block is a chunk, and a chunk is scored as a whole
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(size=workers),
+        num_cpus=1,
+    )
+    for table in records.iter_batches(batch_size=None, batch_format="pyarrow"):
+        number = table["row"][0].as_py() // CHUNK
+        chunk = _to_chunk(ray.get(kept.pop(number)))
+        if len(table) != len(chunk.texts):
+            raise InvalidRun(
+                f"{len(table)} records of the {len(chunk.texts)} rows of chunk {number}", "one for each", "run again"
+            )
+        yield chunk, table
+
+
+class _Worker:
+    """An actor of Ray Data: holds the model, scores one chunk after the other."""
+
+    def __init__(self, scorer: Any) -> None:
+        import ray
+
+        torch.set_num_threads(1)
+        self.scorer: Scorer = ray.get(scorer) if isinstance(scorer, ray.ObjectRef) else scorer
+
+    def __call__(self, rows: pa.Table) -> pa.Table:
+        return self.scorer.score(_to_chunk(rows))
+
+
+def _to_table(chunk: Chunk) -> pa.Table:
+    places = range(len(chunk.texts))
+    reasons = [chunk.reasons.get(place) for place in places]
+    return pa.table([[chunk.number] * len(places), list(chunk.texts), reasons], schema=_COLUMNS)
+
+
+def _to_chunk(table: pa.Table) -> Chunk:
+    reasons = {place: why for place, why in enumerate(table["reason"].to_pylist()) if why is not None}
+    return Chunk(table["number"][0].as_py(), tuple(table["text"].to_pylist()), reasons)

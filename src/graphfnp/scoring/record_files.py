@@ -1,0 +1,72 @@
+"""Records to CSV or Parquet files, written in one atomic step with what is known of the model that made them."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from graphfnp.checkpoint import write_json
+from graphfnp.errors import InvalidConfig
+
+ENDINGS = (".csv", ".parquet")
+ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
+METADATA = b"graphfnp"  # where Parquet keeps what a CSV has in a file beside it
+
+
+def about_file(target: Path) -> Path:
+    """Beside a CSV: the model, its calibration, the settings and the counts."""
+    return target.with_name(f"{target.name}.about.json")
+
+
+def check_target(target: Path) -> None:
+    if target.suffix not in ENDINGS:
+        raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
+
+
+def write_record_file(target: Path, tables: Iterable[pa.Table], schema: pa.Schema, about: Mapping[str, Any]) -> None:
+    """Tables one after the other; the same tables, however they are cut, give the same bytes."""
+    check_target(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            if target.suffix == ".csv":
+                _write_csv(file, tables, schema)
+            else:
+                _write_parquet(file, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.suffix == ".csv":
+            write_json(about_file(target), about)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_csv(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+    with pa.csv.CSVWriter(file, schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+def _write_parquet(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        waiting: list[pa.Table] = []
+        for table in tables:
+            waiting.append(table)
+            while sum(map(len, waiting)) >= ROW_GROUP:
+                together = pa.concat_tables(waiting)
+                writer.write_table(_whole(together[:ROW_GROUP], schema), row_group_size=ROW_GROUP)
+                waiting = [together[ROW_GROUP:]] if len(together) > ROW_GROUP else []
+        if waiting:
+            writer.write_table(_whole(pa.concat_tables(waiting), schema), row_group_size=ROW_GROUP)
+
+
+def _whole(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """In one piece: how a table was put together must not show in the file."""
+    return table.combine_chunks().replace_schema_metadata(schema.metadata)

@@ -1,0 +1,153 @@
+"""The rows of a file as chunks of SMILES, read as a stream: where a chunk begins depends on the file alone."""
+
+import csv
+import gzip
+import hashlib
+import io
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graphfnp.datasets.columns import molecule_share, smiles_column
+from graphfnp.datasets.table_files import cell_text, delimiter_of, text_table
+from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.scoring.chunk import CHUNK, Chunk
+
+HEAD = 500  # rows looked at to find the column of SMILES
+BLOCK = 2**20  # letters read at a time
+TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def can_stream(path: Path) -> bool:
+    """Is this a kind of file that is read row by row?"""
+    return path.is_file() and _kind(path) in (*TEXT_KINDS, ".parquet")
+
+
+class MoleculeFile:
+    """A CSV, TSV, .smi (these also gzipped) or Parquet file with a column of SMILES.
+
+    Every line from the header to the last that says something is a row, also an empty one, which has no SMILES.
+    """
+
+    def __init__(self, path: Path, smiles: str | None = None) -> None:
+        if not can_stream(path):
+            raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
+        self.path, self.kind = path, _kind(path)
+        try:
+            with open(path, "rb") as file:
+                self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            self._describe(smiles)
+        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+            raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows in order."""
+        rows = self._parquet_cells() if self.kind == ".parquet" else self._text_cells()
+        number = 0
+        while texts := list(islice(rows, CHUNK)):
+            yield _chunk(number, texts)
+            number += 1
+
+    # ---------------------------------------------------------------- what the file is like
+
+    def _describe(self, smiles: str | None) -> None:
+        """Which column holds the SMILES, is there a header, and about how many rows are there."""
+        if self.kind == ".parquet":
+            with pq.ParquetFile(self.path) as file:
+                head = next(file.iter_batches(HEAD), None)
+                self.num_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
+            cells = [] if head is None else [[cell_text(v) for v in column.to_pylist()] for column in head.columns]
+            table, self.names = text_table(names, list(zip(*cells, strict=True))), names
+        else:
+            quotes, self.num_rows = self._count()
+            self.by_line = bool(quotes % 2)  # one open quote would swallow all the rows after it
+            with self._open() as file:
+                first = next((line for line in file if line.strip()), "")
+            self.delimiter = delimiter_of(first, self.kind)
+            sample = list(islice((row for row in self._records() if row), HEAD + 1))
+            if not sample:
+                raise InvalidGraphs(f"the empty file {self.path.name}", "a header and data rows", "check the file")
+            table = text_table(sample[0], sample[1:])
+        if self.is_smi:
+            self.column, self.header = 0, sample[0][0].lower() == "smiles"
+            return
+        name = smiles_column(table, smiles)
+        self.column = table.names.index(name)
+        self.header = self.kind == ".parquet" or not (smiles is None and len(name) > 1 and molecule_share([name]) == 1)
+        if self.header and not len(table):
+            raise InvalidGraphs(f"{self.path.name} without data rows", "rows under the header", "check the file")
+
+    @property
+    def is_smi(self) -> bool:
+        return self.kind in (".smi", ".smiles")
+
+    def _count(self) -> tuple[int, int]:
+        """Quotes, and lines: a guess at the number of rows that costs a fraction of reading them."""
+        quotes = lines = 0
+        with self._open() as file:
+            while block := file.read(BLOCK):
+                quotes, lines = quotes + block.count('"'), lines + block.count("\n")
+        return quotes, max(lines, 1)
+
+    # ---------------------------------------------------------------- reading
+
+    def _open(self) -> IO[str]:
+        """The text; bytes that are no UTF-8 become lone surrogates, to be refused row by row."""
+        raw: IO[bytes] = gzip.open(self.path) if self.path.suffix.lower() == ".gz" else open(self.path, "rb")  # type: ignore[assignment]  # noqa: SIM115
+        start = raw.read(2)
+        raw.seek(0)
+        encoding = "utf-16" if start in _UTF16 else "utf-8-sig"
+        return io.TextIOWrapper(raw, encoding, errors="surrogateescape", newline="")
+
+    def _records(self) -> Iterator[list[str]]:
+        """The fields of every line, none for a blank one."""
+        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+        with self._open() as file:
+            if self.is_smi:
+                yield from (line.split(None, 1) for line in file)
+            elif self.by_line:
+                yield from (row for line in file for row in csv.reader([line.rstrip("\r\n")], delimiter=self.delimiter))
+            else:
+                yield from csv.reader(file, delimiter=self.delimiter)
+
+    def _text_cells(self) -> Iterator[str]:
+        blank, header = 0, self.header
+        for row in self._records():
+            if not any(row):
+                blank += 1  # a row, if another comes after it
+            elif header:
+                header, blank = False, 0
+            else:
+                yield from [""] * blank
+                blank = 0
+                yield row[self.column].strip() if self.column < len(row) else ""
+
+    def _parquet_cells(self) -> Iterator[str]:
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
+                yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def _chunk(number: int, texts: Sequence[str]) -> Chunk:
+    """With a reason for each text that was no UTF-8; it is shown as Windows would."""
+    shown, reasons = list(texts), dict[int, str]()
+    for place, text in enumerate(texts):
+        if text.isascii():
+            continue
+        wrong = [ord(letter) - 0xDC00 for letter in text if "\udc80" <= letter <= "\udcff"]
+        if wrong:
+            shown[place] = text.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+            reasons[place] = f"text that is no UTF-8 (byte 0x{wrong[0]:02X})"
+    return Chunk(number, tuple(shown), reasons)

@@ -1,0 +1,119 @@
+"""Score a file: the one function behind ``graphfnp predict RUN in.csv -o out.parquet``, whatever the engine."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from graphfnp.conformal import Conformal
+from graphfnp.errors import InvalidConfig
+from graphfnp.prediction import TrainedModel
+from graphfnp.records import as_text, record_schema
+from graphfnp.scoring.chunk import CHUNK, Chunk
+from graphfnp.scoring.cluster import scored_by_ray
+from graphfnp.scoring.local import scored_locally
+from graphfnp.scoring.parts import Counts, Parts
+from graphfnp.scoring.record_files import check_target, write_record_file
+from graphfnp.scoring.rows import MoleculeFile
+from graphfnp.scoring.scorer import Scorer, Settings
+
+Engine = Literal["local", "ray"]
+ENGINES = ("local", "ray")
+Watch = Callable[[int, int, int], None]  # rows done, of them done before, rows in all (a guess until the end)
+
+
+@dataclass(frozen=True)
+class How:
+    """Where the work is done; nothing here changes a byte of the result."""
+
+    engine: Engine = "local"
+    workers: int = 0  # processes that read ahead of the model (local), or that hold a model each (ray)
+    address: str | None = None  # of a Ray cluster; None: one of this machine's own
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise InvalidConfig(f"--engine {self.engine}", " or ".join(ENGINES), "choose one of these")
+        if self.address is not None and self.engine != "ray":
+            raise InvalidConfig(f"--address {self.address}", "an address with --engine ray", "add --engine ray")
+
+
+def score_file(
+    model: TrainedModel,
+    source: Path | str,
+    target: Path | str,
+    smiles: str | None = None,
+    settings: Settings | None = None,
+    how: How | None = None,
+    restart: bool = False,
+    watch: Watch | None = None,
+) -> Counts:
+    """A record in ``target`` for every row of ``source``, in its order; memory does not grow with the rows.
+
+    Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
+    kill, and ends with the same bytes. ``restart`` throws them away.
+    """
+    source, target, settings, how = Path(source), Path(target), settings or Settings(), how or How()
+    check_target(target)
+    Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
+    is_csv = target.suffix == ".csv"
+    scorer, file, parts = Scorer(model, settings, lists_as_text=is_csv), MoleculeFile(source, smiles), Parts(target)
+    manifest = {
+        "input": {"sha256": file.sha256, "column": file.column, "header": file.header},
+        "model": model.id,
+        "settings": settings.to_json(),
+        "format": target.suffix,
+        "chunk": CHUNK,
+        "versions": {name: version(name) for name in ("graphfnp", "torch", "rdkit")},
+    }
+    with parts.opened(manifest, restart):
+        counts, total = _score_missing(scorer, file, parts, how, watch or (lambda done, before, rows: None))
+        schema = record_schema(model.classifier.schema)
+        if is_csv:
+            schema = as_text(schema.empty_table()).schema
+        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts))
+        parts.remove()
+    return counts
+
+
+def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, watch: Watch) -> tuple[Counts, int]:
+    """Score every chunk that has no part yet; counts of all, and the number of chunks."""
+    found: dict[int, Counts] = {}
+    done = before = 0
+
+    def missing() -> Iterator[Chunk]:
+        nonlocal done, before
+        for chunk in file.chunks():
+            if parts.done(chunk.number):
+                found[chunk.number] = parts.counts(chunk.number)
+                done, before = done + len(chunk.texts), before + len(chunk.texts)
+            else:
+                yield chunk
+
+    for chunk, table in _scored(scorer, missing(), how):
+        found[chunk.number] = parts.write(chunk.number, table)
+        done += len(chunk.texts)
+        watch(done, before, max(file.num_rows, done))
+    watch(done, before, done)
+    return sum((found[number] for number in sorted(found)), Counts()), len(found)
+
+
+def _scored(scorer: Scorer, chunks: Iterator[Chunk], how: How) -> Iterator[tuple[Chunk, pa.Table]]:
+    if how.engine == "ray":
+        return scored_by_ray(scorer, chunks, max(how.workers, 1), how.address)
+    return scored_locally(scorer, chunks, how.workers)
+
+
+def about_model(model: TrainedModel) -> dict[str, Any]:
+    """What a reader of a file of records should know of the model."""
+    known = None if model.provenance is None else model.provenance.to_json()
+    return {"model": model.id, "classes": list(model.classifier.schema.class_names), "calibration": known}
+
+
+def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
+    rows = {"rows": counts.rows, "failed": counts.failed}
+    return {
+        **about_model(model), "settings": settings.to_json(), "input_sha256": file.sha256, **rows
+    }  # fmt: skip
