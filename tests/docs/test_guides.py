@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SAYS = {
     "add-a-classifier": "model uncertainty, mean",
     "add-an-explainer": "edge ROC-AUC",
+    "explainers": "masks of 3 graphs: 18 nodes, 36 edges",
     "add-a-dataset": "row 5: 'CC(C)('",
     "add-a-table": "Nothing is missing.",
 }

@@ -26,6 +26,27 @@ def test_explain_writes_masks_and_drawings(tiny_run: Run, tmp_path: Path, capsys
     assert all(0 <= mask <= 1 for record in printed for *_, mask in record["edges"])
     assert len(printed[0]["nodes"]) == 25
     assert (tmp_path / "graph-3.svg").read_text().startswith("<svg")
+    assert (tmp_path / "explanation.html").read_text().count("<svg") == 2
+
+
+def test_an_explainer_of_nodes_marks_nodes(tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_command(
+        "explain", str(tiny_run.folder), "ba2motifs", "--explainer", "gstarx", "--rows", "0", "--out", str(tmp_path)
+    )
+    (record,) = json.loads((tmp_path / "explanations.json").read_text())
+    assert 0 < len(record["kept_nodes"]) <= 13
+    assert all(record["nodes"][node] > 0 for node in record["kept_nodes"])
+    assert "strongest nodes" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_generator_draws_graphs_of_each_class(tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_command("explain", str(tiny_run.folder), "ba2motifs", "--explainer", "xgnn", "--out", str(tmp_path), "--json")
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads((tmp_path / "generated.json").read_text()) == printed
+    assert {record["class"] for record in printed} == {"cycle", "house"}
+    assert all(record["nodes"] == len(record["node_types"]) for record in printed)
+    assert (tmp_path / "explanation.html").read_text().count("<svg") == len(printed)
 
 
 def test_an_unknown_explainer_is_named_with_the_known_ones(tiny_run: Run, capsys: pytest.CaptureFixture) -> None:

@@ -9,7 +9,10 @@ import typer
 from graphfnp.cli.data import DataFolder
 
 MOST = 24  # graphs on one page
-EXPLAINER = "What explains: rationales, gnn-explainer, pg-explainer, subgraphx, gstarx, or gsat (of a gsat run)."
+EXPLAINER = (
+    "What explains: rationales, gnn-explainer, pg-explainer, subgraphx, gstarx, gsat (of a gsat run); or, to generate "
+    "graphs of each class whatever the input, xgnn or gnn-interpreter."
+)
 
 
 def explain(

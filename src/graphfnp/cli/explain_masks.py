@@ -9,13 +9,12 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from graphfnp.checkpoint import write_atomically, write_json
-from graphfnp.cli.console import err, number, out
+from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explain import EXPLAINERS, explain
-from graphfnp.explainers.records import explanation_records
+from graphfnp.explainers.scores import GENERATORS
 from graphfnp.graphs import PackedGraphs
-from graphfnp.report.drawing import picture_graph
+from graphfnp.report.mask_page import PAGE, strongest, write_generated, write_masks
 from graphfnp.run import Run
 
 
@@ -29,34 +28,48 @@ def explain_with(
     data: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Write explanations.json and a drawing of every graph with the kept half of its edges marked."""
+    """Write a page, its numbers as JSON, and a drawing of every graph."""
+    if name in GENERATORS:
+        _generate(run, name, folder, seed, data, as_json)
+        return
     if name not in EXPLAINERS:
         raise InvalidConfig(
             f"--explainer {name}",
-            f"rationales, {', '.join(EXPLAINERS)}",
+            f"rationales, {', '.join((*EXPLAINERS, *GENERATORS))}",
             "choose one of these, or leave the option out",
         )
     training = run.dataset(data).train if name == "pg-explainer" else None
     with Progress(console=err, disable=as_json, transient=True) as progress:
         task = progress.add_task(name, total=len(graphs))
         found = explain(
-            run.model.classifier, graphs, name, training, seed=seed, batch_size=16,
+            run.model.classifier, graphs, name, training, seed=seed, batch_size=8,
             watch=lambda done: progress.update(task, advance=done),
         )  # fmt: skip
-    records = explanation_records(graphs, found, rows)
-    for g, record in enumerate(records):
-        marked = {(i, j) for i, j in record["kept"]} | {(j, i) for i, j in record["kept"]}
-        write_atomically(folder / f"graph-{record['row']}.svg", picture_graph(graphs, g, edges=marked).svg().encode())
-    write_json(folder / "explanations.json", records)
+    records = write_masks(folder, f"What {name} marks: {run.plan.method} on {run.plan.dataset}", graphs, found, rows)
+    table = Table("row", "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)
+    for record in records:
+        shown = strongest(record, found.scored)
+        table.add_row(str(record["row"]), escape(record["input"]), escape(record["class"]), shown)
+    _tell(records, table, folder, as_json)
+
+
+def _generate(run: Run, name: str, folder: Path, seed: int, data: Path | None, as_json: bool) -> None:
+    """The input has no part in it: nodes and edges to build with are those of the training graphs."""
+    with Progress(console=err, disable=as_json, transient=True) as progress:
+        progress.add_task(f"{name} generates graphs for each class", total=None)
+        found = GENERATORS[name](run.model.classifier, run.dataset(data).train, seed=seed)
+    schema = run.model.classifier.schema
+    records = write_generated(folder, f"What {name} finds: {run.plan.method} on {run.plan.dataset}", found, schema)
+    table = Table("class", "probability", "nodes", "edges", box=SIMPLE_HEAD)
+    for record in records:
+        sure = f"{100 * record['probability']:.0f} %"
+        table.add_row(escape(record["class"]), sure, str(record["nodes"]), str(len(record["edges"])))
+    _tell(records, table, folder, as_json)
+
+
+def _tell(records: list[dict], table: Table, folder: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(records, indent=1))
         return
-    table = Table("row", "input", "class", "strongest edges", box=SIMPLE_HEAD)
-    for record in records:
-        best = sorted(record["edges"], key=lambda edge: -edge[2])[:3]
-        shown = ", ".join(f"{i}-{j} ({number(mask)})" for i, j, mask in best)
-        table.add_row(str(record["row"]), escape(record["input"]), escape(record["class"]), shown)
     out.print(table)
-    out.print(
-        f"drawings and explanations.json in {folder}; {found.seconds:.2f} s a graph", highlight=False, markup=False
-    )
+    out.print(f"explanation  {folder / PAGE}", highlight=False, markup=False)

@@ -55,7 +55,17 @@ def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = 
     edges, owner = global_edge_index(graphs), node_owner(graphs)
     if explanations.scored == "edges":
         return top_edges(explanations.edge_mask, edges, owner, share)
-    return _kept_nodes(explanations, owner, share)[edges].all(0)
+    return kept_nodes(graphs, explanations, share)[edges].all(0)
+
+
+def kept_nodes(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> Tensor:
+    """[nodes], bool: where nodes were scored, the best share, without those left out; else the ends of kept edges."""
+    owner = node_owner(graphs)
+    if explanations.scored == "nodes":
+        return top_share(explanations.node_mask, owner, share) & (explanations.node_mask > 0)
+    edges, kept = global_edge_index(graphs), torch.zeros(len(owner), dtype=torch.bool)
+    kept[edges[:, kept_edges(graphs, explanations, share)].flatten()] = True
+    return kept
 
 
 def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> PackedGraphs:
@@ -66,11 +76,9 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
     """
     edges, owner = global_edge_index(graphs), node_owner(graphs)
     edge_kept = kept_edges(graphs, explanations, share)
+    node_kept = kept_nodes(graphs, explanations, share)
     if explanations.scored == "edges":
-        node_kept = (graphs.edge_ptr.diff() == 0)[owner]
-        node_kept[edges[:, edge_kept].flatten()] = True
-    else:
-        node_kept = _kept_nodes(explanations, owner, share)
+        node_kept |= (graphs.edge_ptr.diff() == 0)[owner]
     number = node_kept.cumsum(0) - 1
     sizes = torch.bincount(owner[node_kept], minlength=len(graphs))
     edge_sizes = torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs))
@@ -89,8 +97,3 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
         edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
         text=None,
     )
-
-
-def _kept_nodes(explanations: Explanations, owner: Tensor, share: float) -> Tensor:
-    """[nodes], bool: the best share, without nodes that an explainer of node sets left out."""
-    return top_share(explanations.node_mask, owner, share) & (explanations.node_mask > 0)

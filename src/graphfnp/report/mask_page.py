@@ -1,0 +1,97 @@
+"""Pages of named explainers: every input with its explanation marked, or the graphs a generator found for a class."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graphfnp.checkpoint import write_json
+from graphfnp.explainers.explanations import Explanations
+from graphfnp.explainers.records import explanation_records
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.rationales import Rationales
+from graphfnp.report.cards import Card, Group, drawn, write_cards
+from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.palette import hue
+
+PAGE = "explanation.html"
+SHOWN = 3  # of the strongest that are named
+
+
+def write_masks(
+    folder: Path, title: str, graphs: PackedGraphs, found: Explanations, rows: Sequence[int]
+) -> list[dict[str, Any]]:
+    """``explanation.html``, ``explanations.json`` and a drawing of every graph with its explanation marked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = explanation_records(graphs, found, list(rows))
+    write_json(folder / "explanations.json", records)
+    cards = []
+    for g, record in enumerate(records):
+        name, kept = f"graph-{record['row']}", [(i, j) for i, j in record["kept"]]
+        nodes = record["kept_nodes"] if found.scored == "nodes" else ()
+        picture = picture_graph(graphs, g, nodes, [*kept, *((j, i) for i, j in kept)])
+        cards.append(
+            Card(
+                name, record["class"], drawn(picture, name, f"Input {record['row']}", folder),
+                hue(int(found.target[g])), code=[record["input"]],
+                facts=[("marked", _marked(record, found.scored)), ("strongest", strongest(record, found.scored))],
+            )
+        )  # fmt: skip
+    lead = (
+        f"Marked: the {found.scored} that speak most for the class the model predicts, half of all at most.",
+        f"Masks lie between 0 and 1 and compare {found.scored} of one graph, not of two.",
+    )
+    footer = (
+        f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the mask of every edge and node."
+    )
+    write_cards(folder / PAGE, title, lead, _groups(cards, found.target.tolist(), graphs.schema), footer)
+    return records
+
+
+def write_generated(folder: Path, title: str, found: Rationales, schema: Schema) -> list[dict[str, Any]]:
+    """``explanation.html``, ``generated.json`` and a drawing of every graph that was generated."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records, cards = [], []
+    assert found.structures is not None
+    assert found.class_probability is not None
+    for k, structure in enumerate(found.structures):
+        label, sure = int(found.label[k]), float(found.class_probability[k])
+        if structure is None:
+            continue
+        name = f"generated-{k}"
+        edges = [[a, b, schema.edge_types[kind]] for a, b, kind in structure.edges]
+        records.append(
+            {"class": schema.class_names[label], "probability": round(sure, 4), "nodes": structure.num_nodes,
+             "node_types": [schema.node_types[kind] for kind in structure.node_type], "edges": edges}
+        )  # fmt: skip
+        picture = picture_structure(structure, schema)
+        size = f"{structure.num_nodes} nodes, {len(edges)} edges"
+        heading = f"{schema.class_names[label]}, {100 * sure:.0f} %"
+        cards.append((label, Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size)))
+    write_json(folder / "generated.json", records)
+    lead = (
+        "Graphs made to make the model sure of a class. They explain the model, not an input, and need not be real.",
+    )
+    groups = _groups([card for _, card in cards], [label for label, _ in cards], schema)
+    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.")
+    return records
+
+
+def strongest(record: dict[str, Any], scored: str) -> str:
+    """The best edges, or nodes, with their masks."""
+    named = {f"{i}-{j}": mask for i, j, mask in record["edges"]}
+    named = named if scored == "edges" else {str(node): mask for node, mask in enumerate(record["nodes"])}
+    best = sorted(named, key=lambda name: -named[name])[:SHOWN]
+    return ", ".join(f"{name} ({named[name]:.2f})" for name in best if named[name] > 0)
+
+
+def _marked(record: dict[str, Any], scored: str) -> str:
+    kept, all_ = ("kept", "edges") if scored == "edges" else ("kept_nodes", "nodes")
+    return f"{len(record[kept])} of {len(record[all_])} {scored}"
+
+
+def _groups(cards: Sequence[Card], labels: Sequence[int], schema: Schema) -> list[Group]:
+    return [
+        Group(name, hue(k), own)
+        for k, name in enumerate(schema.class_names)
+        if (own := [card for card, label in zip(cards, labels, strict=True) if label == k])
+    ]
