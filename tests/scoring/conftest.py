@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from molecule_rows import AMINES, OTHERS
 
 from graphfnp.run import Plan, Run, execute
-from molecule_rows import AMINES, OTHERS
 from tiny_graphs import TINY_TRAINING, small
 
 
@@ -25,9 +25,9 @@ def molecule_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> int:
     """Chunks of 16 rows, so that a short file has many."""
-    from graphfnp.scoring import chunk, cluster, rows, score_file
+    from graphfnp.scoring import cluster, rows, score_file
 
-    for module in (chunk, cluster, rows, score_file):
+    for module in (cluster, rows, score_file):
         monkeypatch.setattr(module, "CHUNK", 16)
     return 16
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from molecule_rows import BROKEN, rows
 
 from graphfnp.errors import GraphFNPError, InvalidRun
 from graphfnp.records import record_schema
@@ -18,7 +19,6 @@ from graphfnp.scoring.record_files import about_file
 from graphfnp.scoring.rows import MoleculeFile
 from graphfnp.scoring.score_file import How, score_file
 from graphfnp.scoring.scorer import Settings
-from molecule_rows import BROKEN, rows
 
 
 class Killed(Exception):
@@ -125,11 +125,9 @@ def test_files_without_molecules_are_refused(content: bytes, tmp_path: Path) -> 
 # ---------------------------------------------------------------- the same bytes
 
 
-def test_workers_and_interruptions_do_not_show_in_the_file(
-    molecule_run: Run, broken_file: Path, tmp_path: Path
+def test_the_number_of_processes_does_not_show_in_the_file(
+    molecule_run: Run, broken_file: Path, tmp_path: Path, small_chunks
 ) -> None:
-    """In its real size of chunks, since processes are started that know no other."""
-    broken_file.write_text("smiles,name\n" + "".join(f"{one},{k}\n" for k, one in enumerate(rows(5000))))
     model, found = molecule_run.model, {}
     for ending in ("csv", "parquet"):
         for workers in (0, 1, 2):

@@ -18,12 +18,9 @@ class Chunk:
     """CHUNK rows of a file, fewer at its end."""
 
     number: int
+    start: int  # row of the first
     texts: tuple[str, ...]
     reasons: dict[int, str] = field(default_factory=dict)  # why a row, counted from the chunk's first, is unreadable
-
-    @property
-    def start(self) -> int:
-        return self.number * CHUNK
 
 
 def read_chunk(chunk: Chunk, most_atoms: int) -> Features:

@@ -10,7 +10,7 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.scorer import Scorer
 
-_COLUMNS = pa.schema([("number", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
+_COLUMNS = pa.schema([("number", pa.int64()), ("start", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
 
 
 def scored_by_ray(
@@ -83,9 +83,11 @@ class _Worker:
 def _to_table(chunk: Chunk) -> pa.Table:
     places = range(len(chunk.texts))
     reasons = [chunk.reasons.get(place) for place in places]
-    return pa.table([[chunk.number] * len(places), list(chunk.texts), reasons], schema=_COLUMNS)
+    constant = [[chunk.number] * len(places), [chunk.start] * len(places)]
+    return pa.table([*constant, list(chunk.texts), reasons], schema=_COLUMNS)
 
 
 def _to_chunk(table: pa.Table) -> Chunk:
     reasons = {place: why for place, why in enumerate(table["reason"].to_pylist()) if why is not None}
-    return Chunk(table["number"][0].as_py(), tuple(table["text"].to_pylist()), reasons)
+    number, start = table["number"][0].as_py(), table["start"][0].as_py()
+    return Chunk(number, start, tuple(table["text"].to_pylist()), reasons)

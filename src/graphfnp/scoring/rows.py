@@ -150,4 +150,4 @@ def _chunk(number: int, texts: Sequence[str]) -> Chunk:
         if wrong:
             shown[place] = text.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
             reasons[place] = f"text that is no UTF-8 (byte 0x{wrong[0]:02X})"
-    return Chunk(number, tuple(shown), reasons)
+    return Chunk(number, number * CHUNK, tuple(shown), reasons)

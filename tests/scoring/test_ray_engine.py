@@ -1,0 +1,53 @@
+"""The engine ray: the bytes of the local engine, also when a worker is killed while it works."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.run import Run
+from graphfnp.scoring.score_file import How, score_file
+
+psutil = pytest.importorskip("psutil")
+pytest.importorskip("ray", reason="the extra cluster is not installed")
+
+
+def workers_of_ray() -> list[int]:
+    """Processes below this one that hold a model for Ray Data."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if any("MapWorker" in word or "MapBatches" in word for word in process.cmdline()):
+                found.append(process.pid)
+        except psutil.Error:  # gone meanwhile
+            continue
+    return found
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_ray_with_a_killed_worker_writes_the_bytes_of_the_local_engine(
+    ending, molecule_run: Run, broken_file: Path, tmp_path: Path, small_chunks
+) -> None:
+    local, ray = tmp_path / f"local.{ending}", tmp_path / f"ray.{ending}"
+    score_file(molecule_run.model, broken_file, local)
+    killed: list[int] = []
+
+    def watch(done: int, before: int, total: int) -> None:
+        if not killed and done < 500:
+            killed.extend(workers_of_ray()[:1])
+            for worker in killed:
+                os.kill(worker, signal.SIGKILL)
+
+    counts = score_file(molecule_run.model, broken_file, ray, how=How("ray", 2), watch=watch)
+    assert killed
+    assert counts.rows == 1000
+    assert ray.read_bytes() == local.read_bytes()
+
+
+def test_an_engine_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidConfig, match="local or ray"):
+        How("spark")  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfig, match="add --engine ray"):
+        How(address="10.0.0.1:6379")
