@@ -27,7 +27,7 @@ def model_card(run: Run) -> dict[str, Any]:
         "name": run.folder.name,
         "id": model.id,
         "method": plan.method,
-        "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what.split(": ")[-1]),
+        "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what).split(": ")[-1],
         "kind": schema.kind,
         "input": "SMILES" if reads_smiles(schema) else "graphs as JSON",
         "classes": list(schema.class_names),

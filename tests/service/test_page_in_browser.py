@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,6 +148,23 @@ def test_the_gallery_shows_every_rationale_with_its_evidence(page: Page) -> None
     expect(page.locator("#gallery .tile svg")).to_have_count(10)
     tiles.first.locator("summary").click()
     expect(tiles.first).to_contain_text("Correlates with")
+
+
+def test_a_molecule_can_be_drawn(page: Page) -> None:
+    page.fill("#rows", "c1ccccc1")
+    page.click("#sketch")
+    expect(page.locator("#sketcher canvas, #sketcher > *").first).to_be_attached()
+    page.wait_for_timeout(500)
+    place = page.locator("#sketcher").bounding_box()
+    assert place is not None
+    start = place["x"] + place["width"] * 0.3, place["y"] + 60
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 40, start[1] + 20, steps=4)
+    page.mouse.up()
+    expect(page.locator("#rows")).to_have_value(re.compile(r"CC\.c|c.*\.CC"))
+    page.click("#go")
+    expect(page.locator(".answer .main-drawing svg")).to_be_visible()
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:

@@ -6,6 +6,7 @@ import { $, el } from "./dom.js";
 import { gallery } from "./gallery.js";
 import { answer, failed } from "./result.js";
 import { fromFile, fromText, Unreadable } from "./rows.js";
+import { openSketcher } from "./sketcher.js";
 import { RowTable } from "./table.js";
 
 const AT_ONCE = 200; // rows of one request, so that progress can be seen
@@ -59,6 +60,7 @@ async function start() {
   const examples = smiles() ? KNOWN : card.examples.map((graph, k) => [`example ${k + 1}`, JSON.stringify(graph)]);
   $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));
+  $("sketch").hidden = !smiles();
   table = new RowTable($("table"), card, (one) => openRow(one).catch(trouble));
   $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
   $("card").replaceChildren(...modelCard(card));
@@ -67,10 +69,12 @@ async function start() {
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
 }
 
-function question({ asks, kind }) {
+function question({ asks, kind, classes }) {
   const words = asks.replace(/^(do|are|is|does) (they|it) /, (_, verb) => `${verb === "do" ? "Does" : "Is"} this ${kind} `);
   const single = words.replace(/^Is this (\w+) mutagens/, "Is this $1 a mutagen");
-  return `${single.charAt(0).toUpperCase()}${single.slice(1)}${/^(Does|Is)/.test(single) ? "?" : ""}`;
+  if (/^(Does|Is) /.test(single)) return `${single}?`;
+  const either = classes.join(" or ");
+  return `${either.charAt(0).toUpperCase()}${either.slice(1)}?`;
 }
 
 function submit() {
@@ -157,6 +161,18 @@ async function take(file) {
 $("form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
 $("rows").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
+});
+$("sketch").addEventListener("click", async () => {
+  const open = $("sketcher").hidden;
+  $("sketcher").hidden = !open;
+  $("sketch").setAttribute("aria-expanded", String(open));
+  if (!open) return;
+  const [first] = $("rows").value.trim().split(/\s+/);
+  try {
+    await openSketcher($("sketcher"), first, (drawn) => { $("rows").value = drawn; });
+  } catch (error) {
+    trouble(error);
+  }
 });
 $("file").addEventListener("change", () => { take($("file").files[0]); $("file").value = ""; });
 $("save-csv").addEventListener("click", () => table.saveCsv());

@@ -23,7 +23,7 @@ export function answer(asked, record, card) {
   const marks = marked(record.explanation);
   drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks);
   drawing.append(el("figcaption", {},
-    marks.length ? "Marked: the bonds that matter most for this answer." : null,
+    marks.length ? `Marked: the ${card.kind === "molecule" ? "bonds" : "edges"} that matter most for this answer.` : null,
     el("code", {}, shown(asked))));
   const set = ruledOut(record, classes);
   const place = domain(record);
