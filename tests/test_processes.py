@@ -1,7 +1,13 @@
 """Training shared by several processes: they agree, and learn as one process does."""
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 import torch
 from lightning.fabric import Fabric
 
@@ -25,3 +31,53 @@ def test_two_processes_end_with_the_same_model() -> None:
     fabric = Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn")
     first, second = fabric.launch(fingerprints)
     assert first == second
+
+
+def weights(fabric: Fabric) -> list[float]:
+    """All weights of a method without noise and without batch statistics, as the first process has them."""
+    torch.set_num_threads(1)
+    graphs = shapes(31)
+    overrides = small("vanilla", **{"backbone.batch_norm": False})
+    classifier = make_classifier("vanilla", TYPED, overrides)
+    training = train(classifier, graphs, graphs, replace(TINY_TRAINING, epochs=3), fabric=fabric)
+    return torch.cat([w.double().flatten() for w in training.model.classifier.state_dict().values()]).tolist()
+
+
+def test_two_processes_learn_what_one_learns_from_the_same_global_batch() -> None:
+    alone = torch.tensor(weights(Fabric(accelerator="cpu", devices=1)))
+    shared = torch.tensor(Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(weights))
+    start = torch.cat(
+        [
+            w.double().flatten()
+            for w in make_classifier("vanilla", TYPED, small("vanilla", **{"backbone.batch_norm": False}))
+            .state_dict()
+            .values()
+        ]
+    )
+    assert (alone - start).abs().max() > 1e-3  # something was learned
+    torch.testing.assert_close(shared, alone, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["itself", "torchrun"])
+def test_the_command_line_trains_in_two_processes(launcher: str, tmp_path: Path) -> None:
+    tiny = [
+        "--epochs",
+        "2",
+        "--set",
+        "backbone.width=16",
+        "--set",
+        "training.batch_size=16",
+        "--set",
+        "embedding_dim=16",
+    ]
+    train_in_two = ["train", "ba2motifs", "--limit", "40", "--split", "random", "--devices", "2", "--no-report", *tiny]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "graphfnp.cli.app"]
+    words = torchrun if launcher == "torchrun" else ["-m", "graphfnp.cli.app"]
+    done = subprocess.run(
+        [sys.executable, *words, *train_in_two, "--out", str(tmp_path / "run")],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["num_graphs"] == 40
+    assert done.stdout.count("accuracy") == 1  # one process speaks
