@@ -35,7 +35,8 @@ def test_one_smiles_is_a_list_of_one(client: TestClient) -> None:
 
 
 def test_a_bad_smiles_keeps_its_place_among_good_ones(client: TestClient) -> None:
-    rows = [ASPIRIN, "C1CC", "", NITRO, "not a molecule", "C" * 5000, "C" * 150]
+    cut_in_two = "000000" + 14 * "\x80" + 2 * "\U00010000"
+    rows = [ASPIRIN, "C1CC", "", NITRO, cut_in_two, "C" * 5000, "C" * 150]
     records = client.post("/predict", json={"smiles": rows}).json()["records"]
     assert [record["row"] for record in records] == list(range(7))
     assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok", "failed", "failed", "failed"]

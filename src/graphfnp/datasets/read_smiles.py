@@ -48,7 +48,10 @@ def read_molecule(smiles: str, most_atoms: int | None = None) -> Chem.Mol | str:
     if molecule is None:
         with rdBase.CaptureErrorLog() as log:  # once more, to hear why
             Chem.MolFromSmiles(smiles)
-        return logged_reason(log.messages)
+        try:
+            return logged_reason(log.messages)
+        except UnicodeDecodeError:  # RDKit shortens what it quotes, and may cut a letter in two
+            return "RDKit finds no molecule in it; SMILES are written in ASCII"
     count = molecule.GetNumAtoms()
     if most_atoms is not None and count > most_atoms:
         return f"a molecule of {count} atoms, more than the limit of {most_atoms}"
