@@ -7,8 +7,8 @@ import networkx as nx
 import torch
 
 from graphfnp.datasets.load import load
-from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.datasets.typed_smiles import graphs_in_schema
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.matching import matching
 from graphfnp.pyg import from_networkx
@@ -49,10 +49,13 @@ def rewired(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
 def molecules_of(name: str, schema: Schema) -> PackedGraphs:
     """The molecules of a dataset with the features of ``schema``, whatever its own are."""
     graphs = load(name).graphs
-    if graphs.schema.features == "molecule":
+    if graphs.schema.features == schema.features == "molecule":
         return replace(graphs, schema=schema)
-    spelled = [structure_to_smiles(structure, graphs.schema) for structure in structures_from_graphs(graphs)]
-    made, _, _ = graphs_from_smiles([smiles for smiles in spelled if smiles], schema=schema)
+    spelled = list(graphs.text or ())
+    if graphs.schema.features != "molecule":
+        own = structures_from_graphs(graphs)
+        spelled = [smiles for one in own if (smiles := structure_to_smiles(one, graphs.schema))]
+    made, _, _ = graphs_in_schema(spelled, schema)
     assert made is not None
     return made
 

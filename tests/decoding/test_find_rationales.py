@@ -22,7 +22,7 @@ from graphfnp.decoding.find import is_sound
 from graphfnp.decoding.pruning import pruned
 from graphfnp.decoding.records import rationale_records
 from graphfnp.decoding.support import Support
-from graphfnp.decoding.tokens import with_known_features
+from graphfnp.decoding.tokens import with_known_features, with_usual_features
 from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import PackedGraphs, Schema
@@ -262,6 +262,8 @@ def test_drawn_features_become_the_nearest_known_words() -> None:
     assert torch.equal(found.x, vectors[1:])
     assert structures_from_graphs(graphs)[0].names == ("very", "good", "film")
     assert part(structures_from_graphs(graphs)[0], [1, 2]).names == ("good", "film")
+    twice = replace(graphs, text=["good good film"])
+    assert torch.equal(with_usual_features([found], twice)[0].x, torch.tensor([[0.5, 0.0], [0.0, 1.0]]))
     svg = picture_structure(found, schema).svg()
     assert "good" in svg
     assert "film" in svg

@@ -115,7 +115,7 @@ def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Gene
 def refined_hash(structure: Structure, rounds: int = 3) -> object:
     """Colour refinement: equal for structures that message passing cannot tell apart in so many rounds."""
     if structure.x is not None:
-        return id(structure)
+        return (structure.names, structure.edges) if structure.names else id(structure)
     links = adjacency(structure)
     colour: list[int] = list(structure.node_type)
     for _ in range(rounds):

@@ -16,7 +16,7 @@ from graphfnp.decoding.evidence import evidence
 from graphfnp.decoding.pruning import pruned
 from graphfnp.decoding.representative import Representatives
 from graphfnp.decoding.support import Support
-from graphfnp.decoding.tokens import with_known_features
+from graphfnp.decoding.tokens import with_known_features, with_usual_features
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.prediction import TrainedModel
 from graphfnp.randomness import stream
@@ -48,6 +48,8 @@ def find_rationales(
         near = correlations(model, graphs, num_draws=8)
         assert near is not None
         candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
+    if classifier.schema.is_continuous and graphs is not None:
+        candidates.structures = with_usual_features(candidates.structures, graphs)
     support = None if graphs is None or classifier.schema.is_continuous else Support.of(graphs)
     return _best(model, rationales, candidates.distinct(classifier.schema), config, support)
 

@@ -1,4 +1,4 @@
-"""Drawn node features as the nearest known ones: a decoded sentence tree becomes words that can be read."""
+"""Words as nodes: drawn features become known ones, and a word is judged by its usual vector, not by one sentence's."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +23,24 @@ def with_known_features(structures: Sequence[Structure], graphs: PackedGraphs) -
         names = tuple(words[node] for node in own.tolist()) if words else ()
         found.append(replace(structure, x=graphs.x[own].float(), names=names))
     return found
+
+
+def with_usual_features(structures: Sequence[Structure], graphs: PackedGraphs) -> list[Structure]:
+    """Each word with the mean of its vectors in the training sentences.
+
+    Vectors of a language model know the sentence around a word: a comma of a bad review is a bad comma. What a phrase
+    says by itself is asked with what its words are on average.
+    """
+    words = _words(graphs)
+    if not words:
+        return list(structures)
+    number = {word: k for k, word in enumerate(dict.fromkeys(map(str.lower, words)))}
+    kind = torch.tensor([number[word.lower()] for word in words])
+    mean = torch.zeros(len(number), graphs.x.shape[1]).index_add_(0, kind, graphs.x.float())
+    mean /= torch.bincount(kind)[:, None]
+    return [
+        replace(one, x=mean[[number[word.lower()] for word in one.names]]) if one.names else one for one in structures
+    ]
 
 
 def _words(graphs: PackedGraphs) -> list[str]:

@@ -61,6 +61,7 @@ def write_gallery(
 
 def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
     captions = {
+        "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
         "embedding": "Test graphs and rationales in the plane of most variance",
         "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
     }

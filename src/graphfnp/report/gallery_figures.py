@@ -1,4 +1,4 @@
-"""Figures beside the gallery: the map of graphs and rationales, and the matrix of their correlations."""
+"""Figures beside the gallery: inputs over their rationales, the map of both, and the matrix of their correlations."""
 
 from matplotlib.figure import Figure
 
@@ -7,6 +7,7 @@ from graphfnp.graphs import PackedGraphs
 from graphfnp.prediction import TrainedModel, collect, predict
 from graphfnp.rationales import Rationales
 from graphfnp.report.maps import correlation_matrix, embedding_map
+from graphfnp.report.rows import inputs_over_rationales
 from graphfnp.report.selection import both_ends
 
 
@@ -19,7 +20,9 @@ def gallery_figures(
         return {}
     predictions, names = predict(model, graphs, seed=seed), graphs.schema.class_names
     embedding = collect(model.classifier, graphs, 1, seed).embedding
+    rows = {"inputs": inputs_over_rationales(found, rationales, predictions, graphs)} if rationales.structures else {}
     return {
+        **rows,
         "embedding": embedding_map(embedding, predictions, names, rationales),
         "correlation": correlation_matrix(found, rationales, predictions, names, both_ends(predictions)),
     }

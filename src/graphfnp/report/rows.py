@@ -1,0 +1,55 @@
+"""The paper's figure of inputs over their rationales: a test graph for each rationale, and the rationale below it."""
+
+import io
+
+import torch
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from torch import Tensor
+
+from graphfnp.decoding.patterns import Searched
+from graphfnp.graphs import PackedGraphs
+from graphfnp.predictions import Predictions
+from graphfnp.rationales import Rationales
+from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.figure_style import in_style, short_name
+from graphfnp.report.palette import hue
+from graphfnp.report.sketch import Picture
+
+COLUMNS, ROWS = 5, 4  # at most
+
+
+@in_style
+def inputs_over_rationales(
+    correlation: Tensor, rationales: Rationales, predictions: Predictions, graphs: PackedGraphs
+) -> Figure:
+    """For each rationale the graph of its predicted class that is most correlated and holds it, the match marked."""
+    shown = [(j, one) for j, one in enumerate(rationales.structures) if one is not None][: COLUMNS * ROWS]
+    names = [short_name(name, 12) for name in graphs.schema.class_names]
+    searched = None if graphs.schema.is_continuous else Searched(graphs)
+    rows = max(1, -(-len(shown) // COLUMNS))
+    figure = Figure(figsize=(1.9 * COLUMNS, 3.3 * rows))
+    cells = figure.subplots(2 * rows, COLUMNS, squeeze=False)
+    for cell in cells.flat:
+        cell.axis("off")
+    pairs_of_cells = cells.reshape(rows, 2, COLUMNS).transpose(0, 2, 1).reshape(-1, 2)  # an input over a rationale
+    for (j, structure), (above, below) in zip(shown, pairs_of_cells, strict=False):
+        label = int(rationales.label[j])
+        own = torch.where(predictions.label == label)[0]
+        own = own[correlation[own, j].argsort(descending=True)].tolist()
+        places = [()] * len(own) if searched is None else searched.all_places(structure, own)
+        graph, nodes = next(((g, p) for g, p in zip(own, places, strict=True) if p), (own[0] if own else None, ()))
+        below.imshow(_pixels(picture_structure(structure, graphs.schema)))
+        below.set_title(f"R{j + 1} {names[label]}", fontsize=8, color=hue(label), loc="center", pad=2)
+        if graph is not None:
+            start, end = graphs.edge_ptr[graph : graph + 2].tolist()
+            pairs = [(a, b) for a, b in graphs.edge_index[:, start:end].T.tolist() if a in nodes and b in nodes]
+            above.imshow(_pixels(picture_graph(graphs, graph, nodes, pairs)))
+            sure = 100 * float(predictions.confidence[graph])
+            title = f"#{graph}: {sure:.0f} %, linked {float(correlation[graph, j]):.2f}"
+            above.set_title(title, fontsize=8, loc="center", pad=2, weight="normal")
+    return figure
+
+
+def _pixels(picture: Picture):
+    return imread(io.BytesIO(picture.png()))
