@@ -48,7 +48,7 @@ WAYS = {
 }
 
 
-def judge(run: Run) -> tuple[dict[str, Any], Rationales]:
+def judge(run: Run, with_beam: bool) -> tuple[dict[str, Any], Rationales]:
     """Everything but stability, which needs the other runs."""
     model, dataset = run.model, run.dataset()
     schema = dataset.graphs.schema
@@ -61,14 +61,15 @@ def judge(run: Run) -> tuple[dict[str, Any], Rationales]:
     if schema.kind == "molecule":
         result |= sanitised(model, found, schema)
     result["other_ways"] = {}
-    for name, (beam, with_data) in WAYS.items() if not schema.is_continuous else ():
+    ways = {name: way for name, way in WAYS.items() if not schema.is_continuous and (with_beam or not way[0])}
+    for name, (beam, with_data) in ways.items():
         started = time.process_time()
         config = replace(decoding_for(schema), training_graphs=0, beam=beam)
         other = find_rationales(model, config, run.plan.seed, dataset.train if with_data else None)
         assert other is not None
         seconds = round(time.process_time() - started, 1)
         result["other_ways"][name] = {**counts(other, dataset), "processor_seconds": seconds}
-    if not schema.is_continuous:
+    if with_beam and not schema.is_continuous:
         result["best_of_n_and_beam"] = searches(model, found, decoding_for(schema))
     if dataset.graphs.edge_truth is not None:
         result["edge_roc_auc"] = explanations(model, dataset, found)
@@ -162,12 +163,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
     parser.add_argument("runs", type=Path, nargs="+")
+    parser.add_argument("--without-beam", action="store_true", help="leave out the beam search, for a busy machine")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     runs = [Run(folder) for folder in chosen.runs]
     judged = []
     for run in runs:
-        judged.append(judge(run))
+        judged.append(judge(run, not chosen.without_beam))
         print(json.dumps(judged[-1][0], indent=1), flush=True)
     for k, run in enumerate(runs):
         dataset, found = run.dataset(), judged[k][1]

@@ -88,7 +88,7 @@ class Sketch:
         return "".join([*parts, "</svg>"])
 
     def png(self) -> bytes:
-        figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216)
+        figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216, layout="none")
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(0, self.width), ylim=(self.height, 0))
         axes.axis("off")
