@@ -29,7 +29,7 @@ GSAT: dict[str, dict[str, Any]] = {
     "nodes alike, no batch norm": {"features": "alike", "backbone.batch_norm": False},
     "degrees, no batch norm": {"features": "degree", "backbone.batch_norm": False},
 }
-PG: dict[str, float] = {"masks start at random": 0.0, "masks start near the whole graph": 5.0}
+PG: dict[str, float] = {"masks start near one half": 0.0, "masks start near the whole graph": 5.0}
 
 
 def motifs(seed: int, features: str = "alike") -> Dataset:

@@ -137,6 +137,16 @@ def test_published_settings_follow_the_kind_of_graph() -> None:
     assert pg_settings(replace(shapes(3).schema, kind="molecule")) == PGExplainerConfig()
 
 
+def test_masks_of_sure_edges_keep_their_order() -> None:
+    graphs = shapes(8, seed=2)
+    rash = PGExplainer(PGExplainerConfig(epochs=1))
+    with torch.no_grad():
+        rash.mlp[-1].bias.fill_(-1e4)
+    mask = explain(classifier(graphs), graphs, rash).edge_mask
+    assert 0 < mask.min() < mask.max() < 1
+    assert len(mask.unique()) > 4
+
+
 def test_pg_explainer_learns_after_gnn_explainer_used_the_same_model() -> None:
     graphs = shapes(8, seed=2)
     model = classifier(graphs)

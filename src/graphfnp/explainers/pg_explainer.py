@@ -17,6 +17,8 @@ from graphfnp.graphs import Schema
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.randomness import isolated, stream
 
+LARGEST = 8.0  # logit of a mask: sure edges would round to 0 or 1 and lose their order, so larger ones are scaled down
+
 
 @dataclass(frozen=True)
 class PGExplainerConfig:
@@ -53,7 +55,7 @@ class PGExplainer(PyGPGExplainer):
         with isolated(seed, "pg-explainer"):
             super().__init__(config.epochs, config.learning_rate)
         nn.init.constant_(self.mlp[-1].bias, config.start)
-        self.seed, self.steps = seed, 0
+        self.seed, self.steps, self.scale = seed, 0, 1.0
         self.known_states: Tensor | None = None  # of the batch at hand, where they are known already
         # PyG's dict belongs to the class: what one instance writes there, all others read.
         temperatures = [config.first_temperature, config.last_temperature]
@@ -71,7 +73,14 @@ class PGExplainer(PyGPGExplainer):
                     x, edge_index, target, others = batches[number]
                     self.known_states = states[number]
                     self.train(epoch, model, x, edge_index, target=target, **others)
+            with torch.no_grad():
+                logits = [
+                    self.mlp(self._get_inputs(states[k], batches[k][1])).abs().amax()
+                    for k in range(len(batches))
+                    if batches[k][1].shape[1]
+                ]
         self.known_states = None
+        self.scale = max(1.0, max(map(float, logits), default=1.0) / LARGEST)
 
     def train(self, epoch: Any = True, *arguments: Any, **named: Any) -> Any:
         """One step of learning; ``train(True)`` and ``train(False)`` are nn.Module's, which this name hides in PyG."""
@@ -105,6 +114,9 @@ class PGExplainer(PyGPGExplainer):
             found = super().forward(model, x, edge_index, target=target, index=index, **others)
         found.edge_mask = symmetric(found.edge_mask, edge_index, len(x))
         return found
+
+    def _post_process_mask(self, mask: Any, hard_mask: Any = None, apply_sigmoid: bool = True) -> Any:  # type: ignore[override]
+        return super()._post_process_mask(mask / self.scale, hard_mask, apply_sigmoid)
 
     def supports(self) -> bool:
         """Also explanations of the model: then the target is the class it predicts."""
