@@ -1,0 +1,63 @@
+"""How well a model's probabilities were measured to hold goes with the model, and is gone when they change."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graphfnp.checkpoint import MODEL_RECORD, load_model
+from graphfnp.held_out import calibrate
+from graphfnp.label_shift import moved_to_mix
+from graphfnp.prediction import predict
+from graphfnp.provenance import Provenance, data_hash
+from graphfnp.records import prediction_records
+from graphfnp.run import METRICS, Run
+
+
+def test_a_run_keeps_the_error_that_its_test_part_showed(molecule_run: Run) -> None:
+    known, metrics = molecule_run.model.provenance, json.loads((molecule_run.folder / METRICS).read_text())
+    assert known is not None
+    assert (known.ece, list(known.ece_interval or ())) == (metrics["ece"], metrics["ece_interval"])
+    assert (known.part, known.graphs) == ("test part", metrics["num_graphs"])
+    assert known.data_sha256 == data_hash(molecule_run.dataset().graphs)
+    assert known.measured.startswith("20")
+    assert Provenance.from_json(json.loads(json.dumps(known.to_json()))) == known
+
+
+def test_every_record_in_python_carries_it(molecule_run: Run) -> None:
+    model, graphs = molecule_run.model, molecule_run.dataset().test
+    records = prediction_records(model, predict(model, graphs), graphs, range(len(graphs)), ())
+    assert model.provenance is not None
+    assert records[0]["calibration"] == model.provenance.to_json()
+    weights = [rationale["weight"] for rationale in records[0]["rationales"]]
+    assert len(weights) == 3
+    assert weights == sorted(weights, reverse=True)
+    assert {rationale["class"] for rationale in records[0]["rationales"]} <= {"amine", "other"}
+
+
+def test_the_data_hash_sees_a_changed_label(molecule_run: Run) -> None:
+    graphs = molecule_run.dataset().graphs
+    assert data_hash(replace(graphs, y=1 - graphs.y)) != data_hash(graphs)
+
+
+def test_a_run_of_an_earlier_version_has_none(molecule_run: Run, tmp_path: Path) -> None:
+    shutil.copytree(molecule_run.folder, tmp_path / "old")
+    record = json.loads((tmp_path / "old" / MODEL_RECORD).read_text())
+    del record["provenance"]
+    (tmp_path / "old" / MODEL_RECORD).write_text(json.dumps(record))
+    model = load_model(tmp_path / "old")
+    assert model.provenance is None
+    assert model.id == molecule_run.model.id
+    assert prediction_records(model, None, None, [], ()) == []
+
+
+@pytest.mark.parametrize("change", ["mix", "calibration"])
+def test_what_changes_the_probabilities_takes_the_error_away(change: str, molecule_run: Run) -> None:
+    model, graphs = molecule_run.model, molecule_run.dataset().test
+    moved = moved_to_mix(model, predict(model, graphs), (0.9, 0.1))[0] if change == "mix" else calibrate(model, graphs)
+    assert moved.provenance is not None
+    assert moved.provenance.ece is None
+    assert moved.provenance.data_sha256 == model.provenance.data_sha256  # type: ignore[union-attr]
+    assert moved.id != model.id
