@@ -29,7 +29,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_is_built_and_in_the_navigation(site: Path) -> None:
+def test_every_page_is_built_and_once_in_the_navigation(site: Path) -> None:
+    listed = re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text())
+    assert len(listed) == len(set(listed))
     navigation = (site / "index.html").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert (site / f"{page.stem}.html").is_file(), page.name
