@@ -14,7 +14,7 @@ const COLUMNS = [
   { name: "Probability", value: (one) => one.record.probability, number: true },
   { name: "Not ruled out", value: (one) => one.record.conformal_set?.length ?? null, number: true },
   { name: "Domain", value: (one) => one.record.domain_score, number: true },
-  { name: "Doubt of the model", value: (one) => one.record.model_uncertainty, number: true },
+  { name: "Model doubt", value: (one) => one.record.model_uncertainty, number: true },
 ];
 
 export class RowTable {
@@ -81,7 +81,7 @@ export class RowTable {
           el("u", { "--from": `${100 * record.low}%`, "--size": `${100 * (record.high - record.low)}%` })),
         percent(record.probability)),
       el("td", {}, set ? el("span", { class: `short ${set.tone}` }, set.short) : "–"),
-      el("td", {}, place ? el("span", { class: `short ${place.tone}` }, place.short) : "–"),
+      el("td", {}, place ? el("span", { class: `short ${place.tone}` }, place.tone === "bad" ? "Unlike" : place.short) : "–"),
       el("td", { class: "num" }, record.model_uncertainty.toFixed(3)),
     ];
   }
