@@ -1,7 +1,7 @@
 """Pictures of real pages for docs/images, by Chromium: ``python docs/take_pictures.py FOLDER [NAME ...]``.
 
-FOLDER is where the commands of the pages were run (rerun_commands.py), so it holds ``runs/``. The picture ``page`` is
-of the service, which is started for it. Needs a Chromium.
+FOLDER is where the commands of the pages were run (rerun_commands.py), so it holds ``runs/``. The picture
+``answer`` is of the service, which is started for it. Needs a Chromium.
 """
 
 import argparse
@@ -19,7 +19,7 @@ PICTURES = {  # picture -> page, width of the window, from the top of the first 
     "explanation": ("runs/bbbp/explanation/explanation.html", 760, ("article", "article")),
     "gallery": ("runs/bbbp/rationales/gallery.html", 1100, ("article", "article")),
 }
-PAGE, ASKED = "page", "CC1(C)SC2C(NC(=O)Cc3ccccc3)C(=O)N2C1C(=O)O benzylpenicillin"
+ANSWER, ASKED = "answer", "CC1(C)SC2C(NC(=O)Cc3ccccc3)C(=O)N2C1C(=O)O benzylpenicillin"
 
 
 def take(tab: Page, name: str, first: str, last: str) -> None:
@@ -46,7 +46,7 @@ def take_answer(browser: Browser) -> None:
         tab.click("#go")
         tab.get_by_text("What the answer leans on").wait_for(timeout=300_000)
         tab.wait_for_load_state("networkidle", timeout=300_000)
-        take(tab, PAGE, "#result", "#result")
+        take(tab, ANSWER, "#result", "#result")
     finally:
         service.terminate()
         service.wait(120)
@@ -55,12 +55,12 @@ def take_answer(browser: Browser) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*", help="only these pictures", default=[*PICTURES, PAGE])
+    parser.add_argument("names", nargs="*", help="only these pictures", default=[*PICTURES, ANSWER])
     options = parser.parse_args()
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
         for name in options.names:
-            if name == PAGE:
+            if name == ANSWER:
                 take_answer(browser)
                 continue
             page, width, (first, last) = PICTURES[name]
