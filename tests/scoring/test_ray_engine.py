@@ -26,7 +26,7 @@ def workers_of_ray() -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_ray_with_a_killed_worker_writes_the_bytes_of_the_local_engine(
     ending, molecule_run: Run, broken_file: Path, tmp_path: Path, small_chunks
 ) -> None:
