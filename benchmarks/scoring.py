@@ -2,8 +2,8 @@
 
 ``python benchmarks/scoring.py RUN --chemprop ENV/bin/chemprop [--json]``: RUN is a run on BBBP; chemprop (2.3.1) has
 an environment of its own, and a model of its default size is trained first. Both score the same two files in
-turns; what a molecule costs after start-up is the difference between the files. Wall time depends on who else uses the
-machine, processor time hardly does: both are told. ``--memory`` measures memory instead, without chemprop.
+turns; what a molecule costs after start-up is the difference between the files. Wall time means something on a quiet
+machine alone, processor time nearly always: both are told. ``--memory`` measures memory instead, without chemprop.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from rdkit import Chem, rdBase
 
 from side_by_side import record
 
-FEW, MANY = 2000, 10000  # rows of the two files
+FEW, MANY = 6144, 20480  # rows of the two files; in both our processes have something to read ahead
 SMALL, LARGE = 10000, 200000  # rows whose memory is compared
 PAUSE = 0.1  # seconds between two looks at the memory
 
