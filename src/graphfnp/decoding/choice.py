@@ -28,9 +28,13 @@ class Finalists:
 
 
 def in_data(structure: Structure, label: int, support: Support, config: DecodingConfig) -> float:
-    """What training graphs add to a structure's score; much if its enrichment in the class is beyond chance."""
-    ratio = support.log_odds_ratio(structure, label)
-    return config.data_weight * ratio + ENRICHED * (ratio > 0)
+    """What training graphs add to a structure's score; much if its enrichment in the class is beyond chance.
+
+    Most if it is for the best of all that were looked up, half of it if it is for a single structure.
+    """
+    ratio = support.log_odds_ratio(structure, label, config.looked_up)
+    alone = support.log_odds_ratio(structure, label)
+    return config.data_weight * ratio + ENRICHED / 2 * ((ratio > 0) + (alone > 0))
 
 
 def chosen(finalists: Finalists, support: Support | None, config: DecodingConfig) -> list[int]:

@@ -53,7 +53,7 @@ def pruned(
             mine = torch.where(owner == number)[0]
             for one in _in_order(mine, strong, score, found, support):
                 smaller = tried[one][1]
-                if _may_go(current[number], smaller, label[number], bool(strong[one]), support):
+                if _may_go(current[number], smaller, label[number], bool(strong[one]), support, config):
                     current[number] = smaller
                     open_.add(number)
                     break
@@ -67,11 +67,19 @@ def _in_order(mine: Tensor, strong: Tensor, score: Tensor, found: Evidence, supp
         yield from some[score[some].argsort(descending=True)].tolist()
 
 
-def _may_go(structure: Structure, smaller: Structure, label: int, strong: bool, support: Support | None) -> bool:
+def _may_go(
+    structure: Structure,
+    smaller: Structure,
+    label: int,
+    strong: bool,
+    support: Support | None,
+    config: DecodingConfig,
+) -> bool:
     if support is None:
         return strong
-    if support.log_odds_ratio(structure, label) > 0 >= support.log_odds_ratio(smaller, label):
-        return False
+    for among in (1, config.looked_up):
+        if support.log_odds_ratio(structure, label, among) > 0 >= support.log_odds_ratio(smaller, label, among):
+            return False
     if strong:
         return True
     holds = support(structure)

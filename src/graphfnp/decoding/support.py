@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 import networkx as nx
 import torch
@@ -15,7 +16,7 @@ from graphfnp.rationales import Structure
 
 SAME_KIND = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
 SEARCHED = 200  # training graphs without chemistry that are searched; molecules are all searched, they are quicker
-SURE = 1.96  # standard errors: in the long run one bound in forty is wrong
+WRONG = 0.025  # chance that a lower bound of an odds ratio is too high
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +43,14 @@ class Support:
         alike.append((graph, holds))
         return holds
 
-    def log_odds_ratio(self, structure: Structure, label: int, errors: float = SURE) -> float:
-        """Of holding the structure, graphs of the class against the others, less so many standard errors.
+    def log_odds_ratio(self, structure: Structure, label: int, among: int = 1) -> float:
+        """Lower bound of the log odds ratio of holding the structure, graphs of the class against the others.
 
-        log (a d / b c) - errors sqrt(1/a + 1/b + 1/c + 1/d), with one half added to each count. Above zero: the
-        structure is found in graphs of the class more often, beyond what chance would do.
+        log (a d / b c) - e sqrt(1/a + 1/b + 1/c + 1/d), with one half added to each count; e standard errors leave out
+        2.5 % in all, if the structure is one of ``among`` that were looked up (Bonferroni). Above zero: it is found in
+        graphs of the class more often, beyond what chance and the search for it would do.
         """
+        errors = NormalDist().inv_cdf(1 - WRONG / among)
         holds, y = self(structure), self.searched.graphs.y
         cells = [float((a & b).sum()) + 0.5 for b in (y == label, (y >= 0) & (y != label)) for a in (holds, ~holds)]
         ratio = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
