@@ -4,6 +4,7 @@ Seconds are processor time of one thread, so that a busy machine does not count.
 """
 
 import time
+from dataclasses import replace
 
 import torch
 
@@ -24,7 +25,7 @@ EXPLICIT = Schema(
     edge_types=("single", "double", "triple"), features="types",
 )  # fmt: skip
 KINDS = {"plain graphs": SCHEMA, "molecules": molecule_schema(), "molecules with hydrogens": EXPLICIT}
-CANDIDATES, ALONE = 100, 10
+CANDIDATES, ALONE, BEAM = 100, 10, 8
 
 
 def processor_seconds(function) -> float:
@@ -43,7 +44,7 @@ def main() -> None:
         rationales = model.classifier.rationales()
         assert rationales is not None
         config = decoding_for(schema)
-        config = type(config)(**{**vars(config), "candidates": CANDIDATES, "training_graphs": 0})
+        config = replace(config, candidates=CANDIDATES, training_graphs=0)
         rules, sizes = valence_rules(schema), torch.full((1,), config.largest)
 
         def together(model=model, rationales=rationales, config=config) -> None:
@@ -58,6 +59,8 @@ def main() -> None:
         each = timings["together"].median / (CANDIDATES * len(rationales))
         ratios[f"one graph at a time to all together, {kind}"] = timings["alone"].median / ALONE / each
         seconds[f"drawing, {kind}"] = processor_seconds(together)
+        beam = replace(config, beam=BEAM)
+        seconds[f"beam of {BEAM} for each size, {kind}"] = processor_seconds(lambda b=beam: together(config=b))
         seconds[f"drawing, ranking and pruning, {kind}"] = processor_seconds(
             lambda m=model, c=config: find_rationales(m, c)
         )
