@@ -11,6 +11,7 @@ part:
     fallback       (1 - w) p + w / K with w = a (1 - max_j kappa_j), a fitted: GraphFNP's own
     fallback 1     the same with a = 1, nothing fitted
     robust fallback    a fitted for the worse half
+    at least d^3   w = max(a d, d^3) with d = 1 - max_j kappa_j: a graph far from all rationales is always in doubt
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
 """
 
@@ -103,6 +104,12 @@ def fallback(part: Part, value: float) -> Tensor:
     return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
 
 
+def at_least_cube(part: Part, value: float) -> Tensor:
+    distance = 1 - part["kappa"].amax(1, keepdim=True)
+    share = torch.maximum(value * distance, distance**3)
+    return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
+
+
 def vote(part: Part, value: float) -> Tensor:
     classes = part["logits"].shape[-1]
     mass = torch.stack([part["kappa"][:, part["label"] == k].sum(1) for k in range(classes)], dim=1) + 0.1
@@ -133,6 +140,7 @@ def forms(validation: Part, test: Part, weight: Tensor) -> dict[str, Tensor]:
             "fallback": fitted(fallback, shares),
             "fallback 1": fallback(test, 1.0),
             "robust fallback": fitted(fallback, shares, 0.5),
+            "at least d^3": fitted(at_least_cube, shares),
             "vote": fitted(vote, shares),
         }
     return found
