@@ -50,7 +50,8 @@ async def load(address: str, service: psutil.Process, clients: int, rows: int, s
             try:
                 answer = await client.post(f"{address}/predict", json={"smiles": smiles})
                 errors += answer.status_code != 200 or len(answer.json()["records"]) != rows
-            except httpx.HTTPError:
+            except httpx.HTTPError as error:
+                print(repr(error), file=sys.stderr)
                 errors += 1
             times.append(time.perf_counter() - began)
             if time.perf_counter() >= until:

@@ -41,6 +41,7 @@ def serve(app: FastAPI, config: ServiceConfig, listening: socket.socket) -> None
         timeout_graceful_shutdown=config.shutdown_seconds,
         server_header=False,
         backlog=1024,
+        timeout_keep_alive=75,  # closing sooner crosses with a request that is on its way
     )
     server = PatientServer(settings)
     server.patience = config.drain_seconds
