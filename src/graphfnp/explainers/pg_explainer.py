@@ -115,7 +115,7 @@ class PGExplainer(PyGPGExplainer):
         found.edge_mask = symmetric(found.edge_mask, edge_index, len(x))
         return found
 
-    def _post_process_mask(self, mask: Any, hard_mask: Any = None, apply_sigmoid: bool = True) -> Any:  # type: ignore[override]
+    def _post_process_mask(self, mask: Any, hard_mask: Any = None, apply_sigmoid: bool = True) -> Any:
         return super()._post_process_mask(mask / self.scale, hard_mask, apply_sigmoid)
 
     def supports(self) -> bool:

@@ -35,8 +35,8 @@ def inputs_over_rationales(
     pairs_of_cells = cells.reshape(rows, 2, COLUMNS).transpose(0, 2, 1).reshape(-1, 2)  # an input over a rationale
     for (j, structure), (above, below) in zip(shown, pairs_of_cells, strict=False):
         label = int(rationales.label[j])
-        own = torch.where(predictions.label == label)[0]
-        own = own[correlation[own, j].argsort(descending=True)].tolist()
+        of_class = torch.where(predictions.label == label)[0]
+        own = of_class[correlation[of_class, j].argsort(descending=True)].tolist()
         places = [()] * len(own) if searched is None else searched.all_places(structure, own)
         graph, nodes = next(((g, p) for g, p in zip(own, places, strict=True) if p), (own[0] if own else None, ()))
         below.imshow(_pixels(picture_structure(structure, graphs.schema)))

@@ -88,7 +88,8 @@ class Sketch:
         return "".join([*parts, "</svg>"])
 
     def png(self) -> bytes:
-        figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216, layout="none")
+        figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216)
+        figure.set_layout_engine("none")  # the style's own would move the axes
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(0, self.width), ylim=(self.height, 0))
         axes.axis("off")
