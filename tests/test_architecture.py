@@ -23,6 +23,7 @@ LAYERS = (
         "checkpoint",
         "conformal", "held_out", "label_shift",
         "evaluation", "decoding", "explainers", "run", "records", "report", "metrics", "bundles", "bundling", "card",
+        "ray_session",
     ),
     ("experiments", "estimator", "scoring"),
     ("service",),

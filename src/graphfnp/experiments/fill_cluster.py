@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from graphfnp.errors import InvalidConfig
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.fill import News, Outcome, Wanted
 from graphfnp.experiments.measure import measure
 from graphfnp.experiments.results import Results
+from graphfnp.ray_session import ray_session
 
 POLL = 1.0  # seconds
 
@@ -31,48 +31,38 @@ def fill_cluster(
     Without an address a Ray of this machine's own is started, and ended again. Cells that time interrupts start anew:
     machines need not share a disk.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise InvalidConfig(
-            "engine ray without Ray", "the optional packages of this engine", "pip install 'graphfnp[cluster]'"
-        ) from error
-    started = not ray.is_initialized()
-    if started:
-        ray.init(address=address, include_dashboard=False, log_to_driver=False, num_cpus=None if address else workers)
-    task = ray.remote(num_cpus=1, max_retries=3, retry_exceptions=False)(_measured)
-    outcome, running, skipped = Outcome(), dict[Any, Cell](), set[str]()
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    with ray_session(address, workers) as ray:
+        task = ray.remote(num_cpus=1, max_retries=3, retry_exceptions=False)(_measured)
+        outcome, running, skipped = Outcome(), dict[Any, Cell](), set[str]()
+        deadline = None if minutes is None else time.monotonic() + 60 * minutes
 
-    def tell(cell: Cell, kind: str, text: str = "") -> None:
-        if watch is not None:
-            watch(News(0, cell, kind, text=text), outcome)
+        def tell(cell: Cell, kind: str, text: str = "") -> None:
+            if watch is not None:
+                watch(News(0, cell, kind, text=text), outcome)
 
-    try:
-        while deadline is None or time.monotonic() < deadline:
-            keys = {cell.key for cell in running.values()} | skipped
-            pending = [cell for cell in wanted(results) if cell.key not in keys]
-            for cell in pending[: workers - len(running)]:
-                running[task.remote(cell, os.environ.get("GRAPHFNP_DATA"))] = cell
-                tell(cell, "epoch")
-            if not running:
-                break
-            ready, _ = ray.wait(list(running), timeout=POLL)
-            for reference in ready:
-                cell = running.pop(reference)
-                try:
-                    results.add(cell, ray.get(reference))
-                    outcome.done += 1
-                    tell(cell, "done")
-                except ray.exceptions.RayError as error:
-                    skipped.add(cell.key)
-                    outcome.failed[str(cell)] = str(error).strip().splitlines()[-1]
-                    tell(cell, "failed", outcome.failed[str(cell)])
-    finally:
-        for reference in running:
-            ray.cancel(reference, force=True)
-        if started:
-            ray.shutdown()
+        try:
+            while deadline is None or time.monotonic() < deadline:
+                keys = {cell.key for cell in running.values()} | skipped
+                pending = [cell for cell in wanted(results) if cell.key not in keys]
+                for cell in pending[: workers - len(running)]:
+                    running[task.remote(cell, os.environ.get("GRAPHFNP_DATA"))] = cell
+                    tell(cell, "epoch")
+                if not running:
+                    break
+                ready, _ = ray.wait(list(running), timeout=POLL)
+                for reference in ready:
+                    cell = running.pop(reference)
+                    try:
+                        results.add(cell, ray.get(reference))
+                        outcome.done += 1
+                        tell(cell, "done")
+                    except ray.exceptions.RayError as error:
+                        skipped.add(cell.key)
+                        outcome.failed[str(cell)] = str(error).strip().splitlines()[-1]
+                        tell(cell, "failed", outcome.failed[str(cell)])
+        finally:
+            for reference in running:
+                ray.cancel(reference, force=True)
     outcome.left = len(wanted(results))
     return outcome
 

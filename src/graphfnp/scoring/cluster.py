@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import InvalidRun
+from graphfnp.ray_session import ray_session
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.scorer import Scorer
 
@@ -21,25 +22,12 @@ def scored_by_ray(
     Without an address a Ray of this machine's own is started, and ended again. Rows wait in Ray's object store, which
     spills to disk; a chunk whose worker dies is scored again by another.
     """
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise InvalidConfig(
-            "engine ray without Ray", "the optional packages of this engine", "pip install 'graphfnp[cluster]'"
-        ) from error
-    started = not ray.is_initialized()
-    if started:
-        ray.init(address=address, include_dashboard=False, log_to_driver=False, num_cpus=None if address else workers)
-    try:
-        yield from _scored(ray, scorer, chunks, max(workers, 1))
-    except ray.exceptions.RayError as error:
-        raise InvalidRun(
-            f"Ray: {str(error).strip().splitlines()[-1]}", "a cluster that works", "look at Ray's logs, then run again"
-        ) from error
-    finally:
-        if started:
-            ray.shutdown()
+    with ray_session(address, workers) as ray:
+        try:
+            yield from _scored(ray, scorer, chunks, max(workers, 1))
+        except ray.exceptions.RayError as error:
+            last = str(error).strip().splitlines()[-1]
+            raise InvalidRun(f"Ray: {last}", "a cluster that works", "look at Ray's logs, then run again") from error
 
 
 def _scored(ray: Any, scorer: Scorer, chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, pa.Table]]:
