@@ -88,6 +88,12 @@ def test_evaluation_does_not_touch_the_global_random_stream() -> None:
     assert torch.equal(state, torch.random.get_rng_state())
 
 
+def test_a_run_with_one_rationale_of_each_class_is_judged_by_the_nearest_one_alone(tmp_path: Path) -> None:
+    plan = replace(PLAN, overrides={**PLAN.overrides, "rationales_per_class": 1}, training=TINY_TRAINING)
+    metrics = json.loads((execute(plan, tmp_path / "run").folder / METRICS).read_text())
+    assert list(metrics["rationale_f1"]) == list(metrics["rationale_f1_macro"]) == ["1"]
+
+
 # ---------------------------------------------------------------- killed and resumed
 
 

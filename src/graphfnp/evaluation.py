@@ -70,6 +70,7 @@ def _rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: 
     scores = {
         k: rationale_f1_of_chunks(_embedding_chunks(classifier, graphs, seed), label, graphs.y, neighbours=k)
         for k in NEIGHBOURS
+        if k <= len(label)  # with one rationale of each class there are no three
     }
     return {
         "rationale_f1": {str(k): float(score.f1) for k, score in scores.items()},

@@ -16,7 +16,7 @@ from graphfnp.report.figure_style import figure_png, in_style
 from graphfnp.report.palette import SOFT, hue
 
 BINS = 15
-PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.0f} %")
+PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.3g} %")
 CURVES = {  # label -> row of the calibration table, post-hoc scalar
     "Vanilla": ("vanilla", "raw"),
     "Vanilla, temperature": ("vanilla", "temperature"),
