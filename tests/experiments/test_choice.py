@@ -88,4 +88,4 @@ def test_a_column_with_settled_methods_waits_for_no_choice(tmp_path):
     choice = choose(column, "gin", "gsat", results_of(tmp_path))
     assert choice.missing == ()
     assert choice.overrides == column.settled["gsat"]
-    assert not set(column.seeds) & {0, 1}, "settings were judged on seed 0"
+    assert not set(column.seeds) & {0, 1, 2}, "settings were judged on these"

@@ -1,6 +1,6 @@
 """Do explainers find the motif? Long, run with ``make slow``.
 
-Settings were judged on the validation graphs of seed 0 (benchmarks/motif_explainers.py); this is another seed.
+Settings were judged on validation graphs of seeds 0, 1, 2 (benchmarks/motif_explainers.py); this is another seed.
 """
 
 from typing import Any
@@ -19,12 +19,12 @@ from graphfnp.methods import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.training import TrainingConfig, train
 
-SEED = 5
+SEED = 8
 
 
-@pytest.fixture(scope="module")
-def motifs() -> Dataset:
-    graphs = constant_features(generate_ba2motifs(1000, SEED))
+def motifs(alike: bool) -> Dataset:
+    graphs = generate_ba2motifs(1000, SEED)
+    graphs = constant_features(graphs) if alike else graphs
     return Dataset("ba2motifs", graphs, random_split(graphs.y, seed=SEED))
 
 
@@ -41,14 +41,17 @@ def trained(dataset: Dataset, method: str, epochs: int, **settings: Any) -> Grap
 
 
 @pytest.mark.slow
-def test_gsat_attends_to_the_motif(motifs: Dataset) -> None:
-    found = explain(trained(motifs, "gsat", 60, prior_floor=0.5), motifs.test, "gsat")
-    assert edge_roc_auc(found.edge_mask, truth_of(motifs.test)) >= 0.95
+def test_gsat_attends_to_the_motif() -> None:
+    dataset = motifs(alike=False)
+    # Without batch norm: both passes share its statistics, which fit only the one whose edges are attended to.
+    model = trained(dataset, "gsat", 60, prior_floor=0.5, **{"backbone.batch_norm": False})
+    assert edge_roc_auc(explain(model, dataset.test, "gsat").edge_mask, truth_of(dataset.test)) >= 0.95
 
 
 @pytest.mark.slow
-def test_pg_explainer_finds_houses(motifs: Dataset) -> None:
+def test_pg_explainer_finds_houses() -> None:
     """A cycle is a house without an edge: taken for all that is no house, it has no edge that speaks for it."""
-    houses = motifs.test.select(torch.where(motifs.test.y == 1)[0])
-    found = explain(trained(motifs, "vanilla", 40), houses, "pg-explainer", training=motifs.train, seed=SEED)
+    dataset = motifs(alike=True)
+    houses = dataset.test.select(torch.where(dataset.test.y == 1)[0])
+    found = explain(trained(dataset, "vanilla", 40), houses, "pg-explainer", training=dataset.train, seed=SEED)
     assert edge_roc_auc(found.edge_mask, truth_of(houses)) >= 0.80

@@ -49,14 +49,12 @@ FIXED: dict[str, Mapping[str, Any]] = {
 TUNED_AS = {"deep-ensemble": "vanilla"}
 
 # All methods solve BA2Motifs, so that likelihood cannot choose. GSAT's prior falls to the published 0.5; batch norm was
-# judged on the validation graphs of seed 0 (benchmarks/motif_explainers.py), and the seeds reported came after that.
+# judged on validation graphs of seeds 0, 1, 2 (benchmarks/motif_explainers.py), and the seeds reported came after that.
+MOTIF_SEEDS = (8, 9, 10)
 LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop_at": 40}
+ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5}
 MOTIFS: dict[str, Mapping[str, Any]] = {
-    "vanilla": LEARNED,
-    "graphfnp": LEARNED,
-    "gsat": {
-        **LEARNED, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5, "backbone.batch_norm": False,
-    },
+    "vanilla": LEARNED, "graphfnp": LEARNED, "gsat": {**ATTENDED, "backbone.batch_norm": False},
 }  # fmt: skip
 
 
@@ -91,8 +89,12 @@ COLUMNS = {
             note="stand-in for github_stargazers; 2000 training graphs",
         ),
         Column(
-            "ba2motifs_plain", "ba2motifs_plain", {}, (5, 6, 7), (), ("gin",), settled=MOTIFS,
-            note="nodes alike, random split of the seed",
+            "ba2motifs", "ba2motifs", {}, MOTIF_SEEDS, (), ("gin",), settled=MOTIFS,
+            note="degrees as features, random split of the seed",
+        ),
+        Column(
+            "ba2motifs_plain", "ba2motifs_plain", {}, MOTIF_SEEDS, (), ("gin",),
+            settled={**MOTIFS, "gsat": ATTENDED}, note="nodes alike, random split of the seed",
         ),
         Column(
             "bbbp-random-scaffold", "bbbp", {"split": "balanced_scaffold"}, backbones=("gcn",), tuned_as="bbbp",
@@ -104,4 +106,4 @@ COLUMNS = {
         ),
     )
 }  # fmt: skip
-CALIBRATED = tuple(name for name in COLUMNS if name != "ba2motifs_plain")  # which all methods solve
+CALIBRATED = tuple(name for name, column in COLUMNS.items() if not column.settled)
