@@ -30,7 +30,7 @@ def fitted(tensors: dict, weight: torch.Tensor) -> dict[str, tuple[Calibration, 
     """Each scalar with the distances of the test graphs it acts on."""
     logits, y = tensors["validation.logits"].float(), tensors["validation.y"]
     distance = {part: tensors.get(f"{part}.distance") for part in ("validation", "test")}
-    alike = {part: torch.ones(len(tensors[f"{part}.y"])) for part in distance}
+    alike = {part: torch.full((len(tensors[f"{part}.y"]),), 0.5) for part in distance}
     found = {
         "none": (Calibration(), None),
         "temperature": (fit_calibration(logits, y, None, weight, ("temperature",)), None),

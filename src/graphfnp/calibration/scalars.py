@@ -24,9 +24,10 @@ def fit_calibration(
     class_weight: Tensor | None = None,
     candidates: Sequence[str] = AUTO,
 ) -> Calibration:
-    """The candidate scalar (or none) of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
+    """The candidate scalar of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
-    AUTO is the fallback where there is a distance, and else the temperature.
+    AUTO is the fallback where there is a distance, and else the temperature. None at all is a candidate too, but not
+    against the fallback: validation graphs that are all near cannot say that far ones need no doubt.
     Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
     """
     if unknown := sorted(set(candidates) - set(RANGES)):
@@ -53,20 +54,20 @@ def fit_calibration(
     def loss(calibration: Calibration) -> float:
         draws = (1 + calibration.calibrated_logits(margins, distance, noise).exp().sum(-1)).reciprocal()
         if calibration.fallback > 0 and distance is not None:
-            draws = draws.lerp(
-                torch.tensor(1 / num_classes), fallback_weight(calibration.fallback * distance, num_draws)
-            )
+            share = calibration.fallback_share(distance)
+            draws = draws.lerp(torch.tensor(1 / num_classes), fallback_weight(share, num_draws))
         chosen = draws.mean(0).double().clamp(min=least)
         rest = (1 - chosen).clamp(min=least)
         return float(-(weight @ (target * chosen.log() + (1 - target) * rest.log())) / weight.sum())
 
-    fitted = [Calibration()]  # first, so that it wins a tie
+    doubtful = "fallback" in candidates and distance is not None
+    fitted = [] if doubtful else [Calibration()]  # first, so that it wins a tie
     if "temperature" in candidates:
         value = _minimum(lambda value: loss(Calibration(temperature=value)), *RANGES["temperature"])
         fitted.append(Calibration(temperature=value))
     if "gate" in candidates and distance is not None:
         fitted.append(Calibration(gate=_minimum(lambda value: loss(Calibration(gate=value)), *RANGES["gate"])))
-    if "fallback" in candidates and distance is not None:
+    if doubtful:
         value = _minimum(lambda value: loss(Calibration(fallback=value)), *RANGES["fallback"])
         fitted.append(Calibration(fallback=value))
     return min(fitted, key=loss)

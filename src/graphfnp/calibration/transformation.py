@@ -20,11 +20,12 @@ LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could n
 
 @dataclass(frozen=True)
 class Calibration:
-    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate * distance) eps) + w / K, w = fallback * distance.
+    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate d) eps) + w / K, w = d (fallback + (1 - fallback) d^2).
 
-    Both are the N(0, I) a graph falls back on where no rationale is near: ``gate`` as noise of the logits,
-    ``fallback`` as the share of draws in which no rationale is linked, so that all classes are equally probable. Where
-    distance is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far graph can be.
+    Both are the N(0, I) a graph falls back on where no rationale is near: ``gate`` as noise of the logits, ``fallback``
+    as the share w of draws in which no rationale is linked, so that all classes are equally probable. Where the
+    distance d is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far graph can be, and
+    however little of it the validation graphs asked for, w is at least d^3. A fallback of 0 is none at all.
     What comes next acts on the mean over draws, and the draws follow it: the curves of isotonic scaling, and
     ``log_prior`` (log of new over old class frequency), which moves predictions to another label mix by Bayes' rule.
     """
@@ -48,7 +49,7 @@ class Calibration:
         noise = logit_noise(len(logits), logits.shape[-1], seed).to(logits)[:, None] if noisy else None
         draws = self.calibrated_logits(logits, distance, noise).softmax(-1)
         if self.fallback > 0:
-            draws = fallen_back(draws, self.fallback * self._known(distance), seed)
+            draws = fallen_back(draws, self.fallback_share(distance), seed)
         return rake(draws, self._corrected(draws.mean(0))) if self.isotonic or self.log_prior else draws
 
     def closed_form(self, logits: Tensor, distance: Tensor | None = None) -> Tensor:
@@ -60,7 +61,7 @@ class Calibration:
         """
         probabilities = self.calibrated_logits(logits, distance).softmax(-1)
         if self.fallback > 0:
-            probabilities = fallen_back(probabilities[None], self.fallback * self._known(distance))[0]
+            probabilities = fallen_back(probabilities[None], self.fallback_share(distance))[0]
         return self._corrected(probabilities)
 
     def calibrated_logits(self, logits: Tensor, distance: Tensor | None = None, noise: Tensor | None = None) -> Tensor:
@@ -72,6 +73,11 @@ class Calibration:
             return scaled
         variance = self.gate * self._known(distance).to(logits).unsqueeze(-1)
         return scaled * (1 + PROBIT * variance).rsqrt() if noise is None else scaled + variance.sqrt() * noise
+
+    def fallback_share(self, distance: Tensor | None) -> Tensor:
+        """w = d (fallback + (1 - fallback) d^2) of distances d [N]."""
+        known = self._known(distance)
+        return known * (self.fallback + (1 - self.fallback) * known.square())
 
     def _known(self, distance: Tensor | None) -> Tensor:
         if distance is None:
