@@ -4,7 +4,6 @@ A record has the same fields everywhere. :func:`record_table` makes them as colu
 :func:`prediction_records` gives the very same values as dictionaries (Python, JSON), with the model's provenance.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch import Tensor
 from graphfnp.conformal import LEVEL
 from graphfnp.datasets.dataset import Problem
 from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.json_columns import json_texts
 from graphfnp.prediction import TrainedModel, conformal_sets
 from graphfnp.predictions import Predictions
 
@@ -89,11 +89,8 @@ def prediction_records(
 def as_text(table: pa.Table) -> pa.Table:
     """The same records for CSV, which has no lists: these as JSON."""
     for name in LISTS:
-        texts = [
-            None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            for value in table[name].to_pylist()
-        ]
-        table = table.set_column(table.schema.get_field_index(name), name, pa.array(texts, pa.string()))
+        texts = pa.array(json_texts(table[name].combine_chunks()), pa.string())
+        table = table.set_column(table.schema.get_field_index(name), name, texts)
     return table
 
 

@@ -16,7 +16,7 @@ from graphfnp.model.rationale_prior import RationalePrior
 from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
 from graphfnp.networks.draws import normal_draws, uniform_draws
 from graphfnp.networks.gaussian import Gaussian, kl_divergence
-from graphfnp.networks.neighbourhood import MeanPool
+from graphfnp.networks.neighbourhood import mean_pool
 from tiny_graphs import NUMBERS, packed, shapes, small
 
 
@@ -302,4 +302,4 @@ def test_streams_of_different_names_are_uncorrelated() -> None:
 def test_pooling_is_the_mean_over_each_graphs_nodes() -> None:
     batch = packed([(2, [(0, 1)]), (1, []), (3, [(0, 1)])], [0, 1, 2], NUMBERS).batch()
     states = torch.arange(6.0).unsqueeze(1)
-    close(MeanPool()(states, batch), [[0.5], [2.0], [4.0]])
+    close(mean_pool(states, batch), [[0.5], [2.0], [4.0]])

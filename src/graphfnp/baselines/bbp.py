@@ -12,6 +12,7 @@ from graphfnp.classifier import GraphClassifier, LossTerms
 from graphfnp.graphs import Batch, PackedGraphs, Schema
 from graphfnp.networks.backbone import BackboneConfig
 from graphfnp.networks.graph_network import GraphNetwork
+from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.randomness import stream
 
 
@@ -55,7 +56,7 @@ class BBP(GraphClassifier):
         if not self.training:
             return self.network.embed(batch)
         weights = self._draw(None, "backbone.")
-        return self.network.pool(functional_call(self.network.backbone, weights, (batch,)), batch)
+        return mean_pool(functional_call(self.network.backbone, weights, (batch,)), batch)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         return self.encode(batch) if encoded is None else encoded

@@ -12,8 +12,8 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Batch, PackedGraphs, Schema
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
 from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
-from graphfnp.networks.neighbourhood import MeanPool
 from graphfnp.networks.normalisation import normalised
 
 
@@ -44,7 +44,7 @@ class GraphGP(GraphClassifier):
     def __init__(self, schema: Schema, config: GraphGPConfig | None = None, backbone: nn.Module | None = None) -> None:
         super().__init__(schema)
         self.config = config = config or GraphGPConfig()
-        self.backbone, self.pool = make_backbone(schema, config.backbone, backbone), MeanPool()
+        self.backbone = make_backbone(schema, config.backbone, backbone)
         hidden = [config.head_width] * max(config.head_layers - 2, 0)
         self.head = mlp(self.backbone.out_width, *hidden, config.feature_dim)
         self.norm = nn.BatchNorm1d(config.feature_dim, affine=False)
@@ -54,7 +54,7 @@ class GraphGP(GraphClassifier):
         self.register_buffer("is_placed", torch.tensor(False))
 
     def encode(self, batch: Batch) -> Tensor:
-        return normalised(self.norm, self.head(torch.relu(self.pool(self.backbone(batch), batch))))
+        return normalised(self.norm, self.head(torch.relu(mean_state(self.backbone, batch))))
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         return self.encode(batch) if encoded is None else encoded

@@ -15,6 +15,7 @@ from graphfnp.graphs import Batch, PackedGraphs, Schema
 from graphfnp.networks.bernoulli import relaxed_bernoulli
 from graphfnp.networks.edge_pairs import pair_mean, pair_numbers
 from graphfnp.networks.mlp import mlp
+from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.networks.normalisation import running_statistics
 
 
@@ -66,7 +67,7 @@ class GSAT(Vanilla):
         attention = logit.sigmoid()
         if self.training:
             attention = relaxed_bernoulli(logsigmoid(logit), torch.rand_like(logit), self.config.temperature)
-        return Attended(self.pool(self.backbone(batch, attention[pair]), batch), logit)
+        return Attended(mean_pool(self.backbone(batch, attention[pair]), batch), logit)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         return (self.encode(batch) if encoded is None else encoded).embedding

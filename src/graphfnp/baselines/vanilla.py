@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from graphfnp.classifier import GraphClassifier, LossTerms
 from graphfnp.graphs import Batch, Schema
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
-from graphfnp.networks.neighbourhood import MeanPool
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Vanilla(GraphClassifier):
     def __init__(self, schema: Schema, config: VanillaConfig | None = None, backbone: nn.Module | None = None) -> None:
         super().__init__(schema)
         self.config = config = config or VanillaConfig()
-        self.backbone, self.pool = make_backbone(schema, config.backbone, backbone), MeanPool()
+        self.backbone = make_backbone(schema, config.backbone, backbone)
         hidden = [config.head_width] * (config.head_layers - 1)
         self.head = mlp(self.backbone.out_width, *hidden, schema.num_classes)
 
     def encode(self, batch: Batch) -> Tensor:
-        return self.pool(self.backbone(batch), batch)
+        return mean_state(self.backbone, batch)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         return self.encode(batch) if encoded is None else encoded

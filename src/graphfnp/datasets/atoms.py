@@ -41,6 +41,12 @@ ATOM_COLUMNS = (
     Column("aromatic", (0, 1)),
     Column("in ring", (0, 1)),
 )
+
+
+def column_number(name: str) -> int:
+    return [column.name for column in ATOM_COLUMNS].index(name)
+
+
 BOND_TYPES = {
     "single": Chem.BondType.SINGLE,
     "double": Chem.BondType.DOUBLE,

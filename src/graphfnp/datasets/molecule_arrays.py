@@ -6,7 +6,7 @@ import numpy as np
 from rdkit import Chem
 from rdkit.Chem import rdqueries
 
-from graphfnp.datasets.atoms import ATOM_COLUMNS, BOND_COLUMNS, Column, token_codes
+from graphfnp.datasets.atoms import ATOM_COLUMNS, BOND_COLUMNS, Column, column_number, token_codes
 
 VERSION = "molecule features 1"  # change it with the features: caches are keyed by it
 Arrays = dict[str, np.ndarray]
@@ -21,6 +21,7 @@ def _chiral_atom() -> Chem.Mol:
 
 
 _CHIRAL = _chiral_atom()
+CHIRALITY, DEGREE = column_number("chirality"), column_number("degree")
 
 
 class _Numbering(dict):
@@ -72,19 +73,21 @@ def featurise(molecules: Iterable[Chem.Mol]) -> Arrays:
     ends_of_bonds = np.array([begins, ends], dtype=np.int64)
     first_atom = np.repeat(np.array(node_ptr[:-1], dtype=np.int64), np.diff(bond_ptr))
     neighbours = np.bincount((ends_of_bonds + first_atom).ravel(), minlength=len(atoms))
-    kinds = np.array(list(atom_kinds), dtype=np.int64).reshape(-1, 7)[atoms]
+    # Of each kind once: there are a few hundred, however many the atoms.
+    kinds = np.array(list(atom_kinds), dtype=np.int64).reshape(-1, 7)
     number, charge, hydrogens, radicals, hybridisation, aromatic, ring = kinds.T
-    chirality = np.zeros(len(atoms), dtype=np.int64)
+    later = np.zeros_like(number)  # chirality and degree are not the kind's
+    values = (number, later, later, charge, hydrogens, radicals, hybridisation, aromatic, ring)
+    x = _codes(ATOM_COLUMNS, values)[atoms]
+    x[:, DEGREE] = ATOM_COLUMNS[DEGREE].codes(neighbours + hydrogens[atoms])
     if chiral:
         where, tags = zip(*chiral, strict=True)
-        chirality[list(where)] = tags
-    degree = neighbours + hydrogens
-    values = (number, chirality, degree, charge, hydrogens, radicals, hybridisation, aromatic, ring)
+        x[list(where), CHIRALITY] = ATOM_COLUMNS[CHIRALITY].codes(np.array(tags))
     bond_values = [(_ORDERS.get(order, 0), *rest) for order, *rest in bond_kinds]
     bond_codes = _codes(BOND_COLUMNS, np.array(bond_values, dtype=np.int64).reshape(-1, 3).T)
     return {
-        "x": _codes(ATOM_COLUMNS, values),
-        "node_type": token_codes(number, charge),
+        "x": x,
+        "node_type": token_codes(number, charge)[atoms],
         "edge_index": np.stack([ends_of_bonds, ends_of_bonds[::-1]], axis=-1).reshape(2, -1),
         "edge_attr": bond_codes[bonds].repeat(2, axis=0),
         "node_ptr": np.array(node_ptr),

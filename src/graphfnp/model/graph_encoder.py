@@ -10,7 +10,7 @@ from graphfnp.graphs import Batch
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.gaussian import Gaussian
 from graphfnp.networks.mlp import mlp
-from graphfnp.networks.neighbourhood import MeanPool
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.normalisation import normalised
 
 
@@ -39,7 +39,7 @@ class GraphEncoder(nn.Module):
 
     def __init__(self, backbone: Backbone | ModuleBackbone, dims: int, projected: bool, initial_log_std: float) -> None:
         super().__init__()
-        self.backbone, self.pool, self.projected = backbone, MeanPool(), projected
+        self.backbone, self.projected = backbone, projected
         width = backbone.out_width
         self.dims = dims if projected else width
         if projected:
@@ -50,7 +50,7 @@ class GraphEncoder(nn.Module):
         self.log_std = nn.Parameter(torch.tensor(initial_log_std))
 
     def forward(self, batch: Batch) -> Encoded:
-        state = self.pool(self.backbone(batch), batch)
+        state = mean_state(self.backbone, batch)
         if self.projected:
             log_std = 0.5 * self.log_variance(state) + self.log_std
             return Encoded(state, Gaussian(self.mean(state), log_std))

@@ -18,9 +18,16 @@ class CategoryEmbedding(nn.Module):
         self.table = nn.Parameter(torch.randn(sum(sizes), width) * std / len(sizes) ** 0.5)
 
     def forward(self, values: Tensor) -> Tensor:
+        return self._looked_up(values, self.table)
+
+    def through(self, values: Tensor, weight: Tensor) -> Tensor:
+        """``linear(self(values), weight)``, with a product for each value there is instead of each row."""
+        return self._looked_up(values, self.table @ weight.t())
+
+    def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         if values.shape[1] == 1:
-            return self.table[values[:, 0]]
-        return nn.functional.embedding_bag(values + self.offsets, self.table, mode="sum")
+            return table[values[:, 0]]
+        return nn.functional.embedding_bag(values + self.offsets, table, mode="sum")
 
 
 class NodeInput(nn.Module):

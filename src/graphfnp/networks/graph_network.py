@@ -6,8 +6,8 @@ from torch.func import functional_call
 
 from graphfnp.graphs import Batch, Schema
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
-from graphfnp.networks.neighbourhood import MeanPool
 
 
 class GraphNetwork(nn.Module):
@@ -17,12 +17,12 @@ class GraphNetwork(nn.Module):
         self, schema: Schema, config: BackboneConfig, head_layers: int, head_width: int, backbone: nn.Module | None
     ) -> None:
         super().__init__()
-        self.backbone, self.pool = make_backbone(schema, config, backbone), MeanPool()
+        self.backbone = make_backbone(schema, config, backbone)
         self.head = mlp(self.backbone.out_width, *[head_width] * (head_layers - 1), schema.num_classes)
 
     def embed(self, batch: Batch) -> Tensor:
         """[graphs, dims]"""
-        return self.pool(self.backbone(batch), batch)
+        return mean_state(self.backbone, batch)
 
     def forward(self, batch: Batch) -> Tensor:
         """[graphs, classes]"""

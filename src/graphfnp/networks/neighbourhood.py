@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.nn import MessagePassing
 
 from graphfnp.graphs import Batch
@@ -94,9 +94,7 @@ def inverse_degree(batch: Batch, power: float, self_loops: bool) -> Tensor:
     return torch.where(degree > 0, degree.clamp(min=1).pow(-power), torch.zeros_like(degree))
 
 
-class MeanPool(nn.Module):
+def mean_pool(states: Tensor, batch: Batch) -> Tensor:
     """Mean of node states over each graph, [nodes, width] -> [graphs, width]."""
-
-    def forward(self, states: Tensor, batch: Batch) -> Tensor:
-        pooled = states.new_zeros(batch.num_graphs, states.shape[1]).index_add_(0, batch.batch, states)
-        return pooled / batch.sizes.clamp(min=1).unsqueeze(1)
+    pooled = states.new_zeros(batch.num_graphs, states.shape[1]).index_add_(0, batch.batch, states)
+    return pooled / batch.sizes.clamp(min=1).unsqueeze(1)
