@@ -8,10 +8,11 @@ part:
     none           softmax of the logits
     temperature    one temperature
     robust         a temperature for the worse half of the validation graphs (conditional value at risk)
-    fallback       (1 - w) p + w / K with w = a (1 - max_j kappa_j), a fitted: GraphFNP's own
+    linear         (1 - w) p + w / K with w = a d, d = 1 - max_j kappa_j, a fitted
+    fallback       the same with w = d (a + (1 - a) d^2), so that a graph far from all rationales is always in doubt:
+                   GraphFNP's own
     fallback 1     the same with a = 1, nothing fitted
-    robust fallback    a fitted for the worse half
-    at least d^3   w = max(a d, d^3) with d = 1 - max_j kappa_j: a graph far from all rationales is always in doubt
+    robust fallback    a of the linear form, fitted for the worse half
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
 """
 
@@ -45,6 +46,7 @@ CLUSTERS, TEST, VALIDATION = 25, 0.15, 0.12
 VARIANTS = {
     "vanilla": ("vanilla", {}),
     "graphfnp": ("graphfnp", {}),
+    "graphfnp without z^D": ("graphfnp", {"graph_embedding": "withheld"}),
     "graphfnp without parts": ("graphfnp", {"subgraph_weight": 0.0}),
     "bbp, weights start at deviation .05": ("bbp", {"initial_std": 0.05}),
     "bbp": ("bbp", {}),
@@ -99,14 +101,14 @@ def temperature(part: Part, value: float) -> Tensor:
     return (part["logits"] / value).softmax(-1).mean(0)
 
 
-def fallback(part: Part, value: float) -> Tensor:
+def linear(part: Part, value: float) -> Tensor:
     share = value * (1 - part["kappa"].amax(1, keepdim=True))
     return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
 
 
-def at_least_cube(part: Part, value: float) -> Tensor:
+def fallback(part: Part, value: float) -> Tensor:
     distance = 1 - part["kappa"].amax(1, keepdim=True)
-    share = torch.maximum(value * distance, distance**3)
+    share = distance * (value + (1 - value) * distance**2)
     return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
 
 
@@ -137,10 +139,10 @@ def forms(validation: Part, test: Part, weight: Tensor) -> dict[str, Tensor]:
     }
     if "kappa" in test:
         found |= {
+            "linear": fitted(linear, shares),
             "fallback": fitted(fallback, shares),
             "fallback 1": fallback(test, 1.0),
-            "robust fallback": fitted(fallback, shares, 0.5),
-            "at least d^3": fitted(at_least_cube, shares),
+            "robust fallback": fitted(linear, shares, 0.5),
             "vote": fitted(vote, shares),
         }
     return found

@@ -12,6 +12,7 @@ from graphfnp.graphs import PackedGraphs
 RADIUS = 2  # edges; 0 is the node by itself
 WIDTH = 4096  # bits a fingerprint is folded to
 COLOUR_BITS = 31
+LARGEST_HALF = 2048  # up to which half precision counts exactly
 _ODD = (-7046029254386353131, -4658895280553007687, -7723592293110705685)  # 64 well-mixed bits each, all odd
 
 
@@ -27,15 +28,17 @@ class Fingerprints:
 
     @cached_property
     def table(self) -> Tensor:
-        """[WIDTH, graphs], 1 where the bit is set."""
-        table = torch.zeros(WIDTH, len(self))
+        """[WIDTH, graphs], 1 where the bit is set; of half the usual size, as reading it is all the work."""
+        table = torch.zeros(WIDTH, len(self), dtype=torch.half)
         table[self.bit.long(), torch.repeat_interleave(torch.arange(len(self)), self.ptr.diff())] = 1
         return table
 
     def similarity(self, others: "Fingerprints") -> Tensor:
         """Tanimoto |a and b| / |a or b|, [graphs, others]; sums of ones, hence exact whatever the batch."""
-        both = embedding_bag(self.bit.long(), others.table, self.ptr[:-1], mode="sum")
-        return both / (self.ptr.diff()[:, None] + others.ptr.diff() - both)
+        size = self.ptr.diff()
+        table = others.table if int(size.max()) <= LARGEST_HALF else others.table.float()
+        both = embedding_bag(self.bit.long(), table, self.ptr[:-1], mode="sum").float()
+        return both / (size[:, None] + others.ptr.diff() - both)
 
 
 def fingerprints(graphs: PackedGraphs, radius: int = RADIUS) -> Fingerprints:

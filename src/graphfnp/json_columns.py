@@ -18,11 +18,10 @@ def _items(values: pa.Array) -> list[str]:
         items = _items(values.values)
         return [f"[{','.join(items[start:end])}]" for start, end in pairwise(values.offsets.to_pylist())]
     if pa.types.is_struct(values.type):
-        named = [
-            [f"{json.dumps(field.name)}:{text}" for text in _items(values.field(place))]
-            for place, field in enumerate(values.type)
-        ]
-        return [f"{{{','.join(parts)}}}" for parts in zip(*named, strict=True)]
+        names = [json.dumps(field.name) for field in values.type]
+        columns = [_items(values.field(place)) for place in range(len(names))]
+        form = "{" + ",".join(f"{name}:%s" for name in names) + "}"
+        return [form % parts for parts in zip(*columns, strict=True)]
     known = values.to_pylist()
     if pa.types.is_string(values.type):
         written = {text: json.dumps(text, ensure_ascii=False) for text in set(known)}

@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from lightning.fabric import Fabric
+from typing import TYPE_CHECKING, Any
 
 from graphfnp.checkpoint import (
     DOMAIN,
@@ -31,9 +29,12 @@ from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
 from graphfnp.provenance import Provenance, data_hash
 from graphfnp.settings import from_json, to_json
-from graphfnp.training import Event, Training, train
+from graphfnp.training import Event, Training, one_process, train
 from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE
+
+if TYPE_CHECKING:
+    from lightning.fabric import Fabric
 
 CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
 
@@ -124,13 +125,13 @@ def execute(
     resume: bool = False,
     overwrite: bool = False,
     watch: Callable[[Event], None] | None = None,
-    fabric: Fabric | None = None,
+    fabric: "Fabric | None" = None,
 ) -> Run:
     """Train as planned into a folder, judge the model on the test part, and leave the record of it.
 
     Of several processes the first alone writes.
     """
-    fabric = fabric or Fabric(accelerator="cpu", devices=1)
+    fabric = fabric or one_process()
     dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
     if fabric.global_rank == 0:
         _open(plan, folder, dataset, resume, overwrite)

@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning.fabric import Fabric
 from torch import Tensor
 
 from graphfnp.calibration import Calibration, fit_calibration
@@ -25,6 +24,9 @@ from graphfnp.settings import to_json
 from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE, TrainingState
 from graphfnp.weight_average import WeightAverage
+
+if TYPE_CHECKING:
+    from lightning.fabric import Fabric
 
 TIE = 1e-4  # validation losses this close are equal, and the later epoch has seen more
 
@@ -59,7 +61,7 @@ def train(
     folder: Path | None = None,
     resume: bool = False,
     watch: Callable[[Event], None] | None = None,
-    fabric: Fabric | None = None,
+    fabric: "Fabric | None" = None,
 ) -> Training:
     """Train in place, restore the best epoch, finish, and fit the calibration.
 
@@ -67,7 +69,7 @@ def train(
     weights of an uninterrupted one.
     """
     config = config or TrainingConfig()
-    fabric = fabric or Fabric(accelerator="cpu", devices=1)
+    fabric = fabric or one_process()
     check_labels(graphs, validation)
     classifier.class_weight.copy_(class_weights(graphs, config.class_balance))
     classifier.to(fabric.device)
@@ -77,6 +79,12 @@ def train(
     while not loop.state.progress.stops(config.epochs, config.patience, config.stop_at):
         loop.run_epoch()
     return loop.finish()
+
+
+def one_process() -> "Fabric":
+    from lightning.fabric import Fabric  # seconds to import, and only training needs it
+
+    return Fabric(accelerator="cpu", devices=1)
 
 
 class _Loop:

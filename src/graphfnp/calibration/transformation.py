@@ -20,12 +20,12 @@ LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could n
 
 @dataclass(frozen=True)
 class Calibration:
-    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate d) eps) + w / K, w = d (fallback + (1 - fallback) d^2).
+    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate d) eps) + w / K, w = d (a + (1 - a) d^2).
 
-    Both are the N(0, I) a graph falls back on where no rationale is near: ``gate`` as noise of the logits, ``fallback``
-    as the share w of draws in which no rationale is linked, so that all classes are equally probable. Where the
-    distance d is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far graph can be, and
-    however little of it the validation graphs asked for, w is at least d^3. A fallback of 0 is none at all.
+    Gate and fallback (a) are the N(0, I) a graph falls back on where no rationale is near: the one as noise of the
+    logits, the other as the share w of draws in which no rationale is linked, so that all classes are equally
+    probable. Where the distance d is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far
+    graph can be, and however little of it the validation graphs asked for, w is at least d^3. A fallback of 0 is none.
     What comes next acts on the mean over draws, and the draws follow it: the curves of isotonic scaling, and
     ``log_prior`` (log of new over old class frequency), which moves predictions to another label mix by Bayes' rule.
     """

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 import typer
-from lightning.fabric import Fabric
 
 from graphfnp.bundles import is_bundled, open_run, own_folder
 from graphfnp.checkpoint import write_json
@@ -91,6 +90,8 @@ def train(
 
 
 def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
+    from lightning.fabric import Fabric  # predictions are seconds quicker without it
+
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
     _describe(loaded)

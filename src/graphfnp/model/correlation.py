@@ -36,7 +36,12 @@ class StochasticCorrelation(nn.Module):
         """log kappa [..., graphs, rationales] from [..., graphs, dims] and [..., rationales, dims]."""
         dims = graph_embedding.shape[-1]
         squares = graph_embedding.square().sum(-1, keepdim=True) + rationale_embedding.square().sum(-1).unsqueeze(-2)
-        distance = (squares - 2 * (graph_embedding @ rationale_embedding.mT)).clamp(min=0)
+        if graph_embedding.ndim == 2 and rationale_embedding.ndim == 3:  # one product, where @ would repeat the graphs
+            products = nn.functional.linear(graph_embedding, rationale_embedding.flatten(0, 1))
+            products = products.view(len(graph_embedding), *rationale_embedding.shape[:2]).transpose(0, 1)
+        else:
+            products = graph_embedding @ rationale_embedding.mT
+        distance = (squares - 2 * products).clamp(min=0)
         return -self.kernel_decay / dims * distance
 
     def forward(self, log_probability: Tensor, uniform: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from graphfnp.graphs import Batch
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.gaussian import Gaussian
-from graphfnp.networks.mlp import mlp
 from graphfnp.networks.mean_state import mean_state
+from graphfnp.networks.mlp import mlp
 from graphfnp.networks.normalisation import normalised
 
 

@@ -92,15 +92,21 @@ class GraphFNP(GraphClassifier):
         if (found := encoded.kept.get((num_draws, seed))) is not None:
             return found
         z, rationales = self.embedding_draws(batch, num_draws, seed, encoded), self.rationale_draws(num_draws, seed)
-        drawn = z, rationales, self.correlation.log_probability(z, rationales)
+        graphs, others, embedding = z, rationales, encoded.graph_embedding
+        if embedding.log_std.ndim == 0:  # all graphs move alike in a draw: as well the rationales move the other way
+            graphs, others = embedding.mean, rationales - embedding.log_std.exp() * self.graph_noise(num_draws, seed)
+        drawn = z, rationales, self.correlation.log_probability(graphs, others)
         if not torch.is_grad_enabled():
             encoded.kept[num_draws, seed] = drawn
         return drawn
 
     def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        embedding = (encoded or self.encode(batch)).graph_embedding
+        return (encoded or self.encode(batch)).graph_embedding.at(self.graph_noise(num_draws, seed))
+
+    def graph_noise(self, num_draws: int, seed: int) -> Tensor:
+        """[draws, 1, dims], the same for all graphs."""
         noise = normal_draws(num_draws, self.encoder.dims, seed, "graph", self.config.draws)
-        return embedding.at(noise.to(embedding.mean).unsqueeze(1))
+        return noise.to(self.class_weight).unsqueeze(1)
 
     def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor:
         prior = self.rationale_prior()

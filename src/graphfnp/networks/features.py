@@ -1,5 +1,7 @@
 """From raw node and edge features to vectors: embeddings for categories, a linear map for numbers."""
 
+from math import prod
+
 import torch
 from torch import Tensor, nn
 
@@ -15,14 +17,21 @@ class CategoryEmbedding(nn.Module):
     def __init__(self, sizes: tuple[int, ...], width: int, std: float = 1.0) -> None:
         super().__init__()
         self.register_buffer("offsets", torch.tensor([0, *sizes[:-1]]).cumsum(0), persistent=False)
+        self.sizes = sizes
         self.table = nn.Parameter(torch.randn(sum(sizes), width) * std / len(sizes) ** 0.5)
 
     def forward(self, values: Tensor) -> Tensor:
         return self._looked_up(values, self.table)
 
     def through(self, values: Tensor, weight: Tensor) -> Tensor:
-        """``linear(self(values), weight)``, with a product for each value there is instead of each row."""
-        return self._looked_up(values, self.table @ weight.t())
+        """``linear(self(values), weight)``: products for values, not for rows, and sums for distinct rows."""
+        table = self.table @ weight.t()
+        if values.shape[1] == 1 or prod(self.sizes) >= 2**62:
+            return self._looked_up(values, table)
+        sizes = torch.tensor(self.sizes, device=values.device)
+        strides = sizes.cumprod(0) // sizes
+        kinds, kind = (values * strides).sum(1).unique(return_inverse=True)
+        return self._looked_up(kinds.unsqueeze(1) // strides % sizes, table)[kind]
 
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         if values.shape[1] == 1:

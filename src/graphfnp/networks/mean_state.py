@@ -45,7 +45,7 @@ def _is_plain(backbone: Backbone) -> bool:
 
 
 class _Folded:
-    """norm(layer(h)) = S h W^T + (rows of S) b + E T + shift, with S = A + diag(1 / d) and E the edge features' sums."""
+    """norm(layer(h)) = S (h W^T + b) + E T + shift, with S = A + diag(1 / d) and E the sums of edge features."""
 
     def __init__(self, layer: GCNLayer, norm: nn.Module) -> None:
         scale, self.shift = _affine(norm, layer.linear.bias)
@@ -56,8 +56,9 @@ class _Folded:
 
     def spread(self, h: Tensor, edges: Edges) -> Tensor:
         """For h W^T."""
-        assert edges.scale is not None
         matrix, carried = edges.neighbours.matrix, edges.neighbours.edge_sum
+        assert edges.scale is not None
+        assert matrix is not None
         h += self.bias
         if self.table is None or carried is None:
             out = self.shift.expand_as(h).clone()
@@ -67,8 +68,10 @@ class _Folded:
 
     def pooled(self, h: Tensor, edges: Edges, batch: Batch) -> Tensor:
         """The mean over each graph, for h itself: 1^T S h W^T, and S is symmetric."""
-        assert edges.scale is not None and edges.neighbours.matrix is not None
-        share = edges.neighbours.matrix.sum(1, keepdim=True).to_dense() + edges.scale
+        matrix = edges.neighbours.matrix
+        assert edges.scale is not None
+        assert matrix is not None
+        share = matrix.sum(1, keepdim=True).to_dense() + edges.scale
         out = mean_pool(h * share, batch) @ self.weight.t() + mean_pool(share, batch) * self.bias + self.shift
         if self.table is not None and edges.neighbours.edge_sum is not None:
             out.addmm_(mean_pool(edges.neighbours.edge_sum, batch), self.table)
@@ -79,6 +82,7 @@ def _affine(norm: nn.Module, like: Tensor) -> tuple[Tensor, Tensor]:
     """Scale and shift of each channel."""
     if not isinstance(norm, nn.BatchNorm1d):
         return torch.ones_like(like), torch.zeros_like(like)
-    assert norm.running_mean is not None and norm.running_var is not None
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
     scale = norm.weight * (norm.running_var + norm.eps).rsqrt()
     return scale, norm.bias - norm.running_mean * scale
