@@ -60,6 +60,14 @@ def test_interval_is_the_central_part_of_the_draws() -> None:
     torch.testing.assert_close(predictions.interval(0.9)[0], torch.tensor([[0.05, 0.95], [0.05, 0.95]]))
 
 
+def test_the_interval_holds_the_mean_though_one_draw_moved_it() -> None:
+    p = torch.tensor([0.5] + [0.99] * 31)
+    predictions = Predictions(torch.stack([p, 1 - p], -1).unsqueeze(1), torch.tensor([0]))
+    low, high = predictions.interval(0.9)[0, 0].tolist()
+    assert low == pytest.approx(float(p.mean()))
+    assert high == pytest.approx(0.99)
+
+
 def test_only_labelled_graphs_are_judged() -> None:
     known = PREDICTIONS.labelled()
     assert len(known) == 2

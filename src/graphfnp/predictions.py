@@ -66,13 +66,17 @@ class Predictions:
         return (self.total_uncertainty - self.data_uncertainty).clamp(min=0)
 
     def interval(self, level: float = 0.9) -> Tensor:
-        """[graphs, classes, 2]: the central part of the draws that holds ``level`` of them."""
+        """[graphs, classes, 2]: the central part of the draws that holds ``level`` of them, and their mean.
+
+        A few draws that know nothing move the mean, and could move it out of what nine of ten draws say.
+        """
         ordered, last = self.draws.sort(dim=0).values, len(self.draws) - 1  # torch.quantile refuses a million graphs
         ends = []
         for tail in ((1 - level) / 2, (1 + level) / 2):
             below = int(tail * last)
             ends.append(torch.lerp(ordered[below], ordered[min(below + 1, last)], tail * last - below))
-        return torch.stack(ends, dim=-1)
+        mean = self.probabilities
+        return torch.stack([torch.minimum(ends[0], mean), torch.maximum(ends[1], mean)], dim=-1)
 
     def labelled(self) -> "Predictions":
         """Only the graphs whose label is known."""

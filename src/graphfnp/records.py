@@ -154,11 +154,11 @@ def _domain_columns(predictions: Predictions) -> dict[str, Any]:
 
 
 def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
-    """The few rationales that each graph is most often correlated with; of equal ones the first."""
+    """The few rationales that each graph is most often correlated with, numbered from 1; of equal ones the first."""
     weight = _rounded(correlation, 4)
     most = np.argsort(-weight, axis=1, kind="stable")[:, :SHOWN_RATIONALES]
     parts = [
-        pa.array(most.ravel(), pa.int32()),
+        pa.array(1 + most.ravel(), pa.int32()),
         pa.array(label[most.ravel()], pa.string()),
         pa.array(np.take_along_axis(weight, most, 1).ravel(), pa.float64()),
     ]

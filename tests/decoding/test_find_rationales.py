@@ -180,7 +180,7 @@ def test_records_say_in_a_sentence_what_was_found(untrained, molecules, tmp_path
     assert "aromatic nitro" in page.read_text()
     assert json.loads((tmp_path / "rationales.json").read_text()) == json.loads(json.dumps(records))
     assert (tmp_path / "rationales.smi").read_text().startswith("O=[N+]([O-])c1ccccc1 ")
-    assert "<svg" in (tmp_path / "rationale-0.svg").read_text()
+    assert "<svg" in (tmp_path / "rationale-1.svg").read_text()
 
 
 @pytest.mark.parametrize(

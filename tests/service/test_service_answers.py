@@ -116,10 +116,10 @@ def test_drawings_are_svg_without_style_or_script(client: TestClient) -> None:
     assert answer.text.startswith("<svg xmlns=")
     assert "style=" not in answer.text
     assert "var(--ink" in answer.text
-    assert client.get("/rationales/0/drawing").text.startswith("<svg xmlns=")
+    assert client.get("/rationales/1/drawing").text.startswith("<svg xmlns=")
     hostile = client.post("/draw", json={"smiles": "C<script>alert(1)</script>"})
     assert hostile.status_code == 422
-    for wrong in ("/rationales/99/drawing", "/rationales/-1/drawing"):
+    for wrong in ("/rationales/99/drawing", "/rationales/0/drawing", "/rationales/-1/drawing"):
         assert client.get(wrong).status_code == 404
 
 

@@ -90,7 +90,7 @@ def rationales(
         shape = record.get("fragment") or record["smiles"] or record["words"] or record["motif"] or "not valid"
         alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""
         table.add_row(
-            f"R{record['rationale'] + 1}", escape(record["label"]), percent(record["class_probability"]),
+            f"R{record['rationale']}", escape(record["label"]), percent(record["class_probability"]),
             number(record["similarity"]), percent(record["coverage"]), percent(record["precision"]),
             escape(shape + alerts),
         )  # fmt: skip

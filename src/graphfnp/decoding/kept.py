@@ -22,6 +22,7 @@ from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Rationales, Structure
 from graphfnp.run import Run
 
+REVISION = 2  # counted up when decoding, ranking or records change, so that what is kept is made anew
 DECODED = "decoded.safetensors"
 FIELDS = ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type")
 NUMBERS = ("class_probability", "similarity", "log_odds")
@@ -74,7 +75,8 @@ def decoded_of_run(
     model = read_json(run.folder / MODEL_RECORD)["sha256"]
     if (run.folder / DECODED).is_file():
         kept, written = load_decoded(run.folder, run.model)
-        if written["model"] == model and (config is None or written == _key(model, config, seed)):  # else: outdated
+        of_now = written["model"] == model and written.get("revision") == REVISION
+        if of_now and (config is None or written == _key(model, config, seed)):
             return kept
     if dataset is None:
         try:
@@ -98,7 +100,7 @@ def keep_decoded(run: Run, dataset: Dataset) -> Decoded:
 
 def _key(model: str, config: DecodingConfig, seed: int) -> dict[str, Any]:
     """What decides the outcome."""
-    return {"model": model, "config": dataclasses.asdict(config), "seed": seed}
+    return {"revision": REVISION, "model": model, "config": dataclasses.asdict(config), "seed": seed}
 
 
 def save_decoded(decoded: Decoded, folder: Path, key: Mapping[str, Any]) -> None:

@@ -36,7 +36,7 @@ def _record(
     smiles = structure_to_smiles(structure, schema) if molecule and structure is not None else None
     label = schema.class_names[int(rationales.label[number])]
     record: dict[str, Any] = {
-        "rationale": number,
+        "rationale": number + 1,  # R1 is the first
         "label": label,
         "num_nodes": 0 if structure is None else structure.num_nodes,
         "valid": structure is not None and (smiles is not None or not molecule),

@@ -5,6 +5,7 @@ from itertools import islice
 
 import networkx as nx
 import numpy as np
+from rdkit import rdBase
 
 from graphfnp.datasets.attachments import fragment_of
 from graphfnp.datasets.smiles import read_molecule
@@ -45,7 +46,8 @@ def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (),
     truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
     text = None if graphs.text is None else graphs.text[0]
     if text is not None and graphs.schema.features == "molecule":
-        molecule = read_molecule(text)
+        with rdBase.BlockLogs():
+            molecule = read_molecule(text)
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
             return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), truth if known else ())

@@ -45,7 +45,7 @@ def explanation_records(
             "correlation": [round(value, 4) for value in row.tolist()],
             "rationales": [
                 {
-                    "rationale": j, "label": names[int(rationales.label[j])], "correlation": round(float(row[j]), 4),
+                    "rationale": j + 1, "label": names[int(rationales.label[j])], "correlation": round(float(row[j]), 4),
                     "weight": round(float(weight[j]), 4), "nodes": list(found.places[graph].get(j, ())),
                 }
                 for j in row.argsort(descending=True).tolist()[:SHOWN]
@@ -95,7 +95,7 @@ def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs
     """Each rationale, and below it the input with the match."""
     above, below = [], []
     for k, link in enumerate(record["rationales"]):
-        j, nodes = link["rationale"], link["nodes"]
+        j, nodes = link["rationale"] - 1, link["nodes"]
         structure = rationales.structures[j] if rationales.structures else None
         if structure is None:
             continue

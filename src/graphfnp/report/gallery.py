@@ -44,7 +44,7 @@ def write_gallery(
     write_json(folder / "rationales.json", list(records))
     if schema.kind == "molecule":
         for name, key in (("rationales.smi", "smiles"), ("rationales.smarts", "smarts")):
-            lines = [f"{record[key]} {record['label']}-{record['rationale']}" for record in records if record[key]]
+            lines = [f"{record[key]} R{record['rationale']} {record['label']}" for record in records if record[key]]
             (folder / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     groups = []
     for label in rationales.label.unique().tolist():
@@ -77,7 +77,7 @@ def _card(
     folder: Path,
 ) -> Card:
     number = record["rationale"]
-    structure = rationales.structures[number]
+    structure = rationales.structures[number - 1]
     assert structure is not None
     name = f"rationale-{number}"
     tags = [Tag(alert, alert=True) for alert in record["alerts"]]
@@ -97,8 +97,8 @@ def _card(
     if record["stability"] is not None:
         facts.append(("found again by other seeds", _percent(record["stability"])))
     return Card(
-        name, f"R{number + 1} · {record['label']}",
-        drawn(picture_structure(structure, schema), name, f"Rationale {number + 1}", folder), hue(label),
+        name, f"R{number} · {record['label']}",
+        drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder), hue(label),
         record.get("sentence", ""), tags, [text for key in ("fragment", "smarts") if (text := record.get(key))], facts,
         [] if examples is None else _nearest(record, structure, examples, name),
     )  # fmt: skip

@@ -122,10 +122,10 @@ def make_app(engine: Engine) -> FastAPI:
     def rationale_drawing(number: int) -> Response:
         """The structure of one rationale (SVG)."""
         found = () if engine.decoded is None else engine.decoded.rationales.structures
-        structure = found[number] if 0 <= number < len(found) else None
+        structure = found[number - 1] if 1 <= number <= len(found) else None
         if structure is None:
-            raise HTTPException(404, f"no structure for rationale {number}: there are {len(found)}, counted from 0")
-        label = f"Rationale {number + 1}"
+            raise HTTPException(404, f"no structure for rationale {number}: there are {len(found)}, counted from 1")
+        label = f"Rationale {number}"
         return Response(structure_svg(structure, engine.model.classifier.schema, label), media_type=SVG)
 
     @app.get("/model", responses=OPEN_REFUSALS)

@@ -24,7 +24,7 @@ function tile(record) {
   return el("li", { class: "tile", id: `rationale-${record.rationale}`, tabindex: "-1" },
     record.num_nodes ? drawRationale(el("div", {}), record.rationale) : el("div", { class: "drawing" }, "no drawing"),
     el("div", { class: "about" },
-      el("h4", {}, `R${record.rationale + 1}`, record.smiles ? el("code", {}, record.smiles) : null),
+      el("h4", {}, `R${record.rationale}`, record.smiles ? el("code", {}, record.smiles) : null),
       el("p", { class: "tags" }, tags),
       el("dl", {},
         fact("p(class) of it alone", percent(record.class_probability)),

@@ -73,7 +73,7 @@ function why(asked, record, card) {
     return el("li", { class: "link", "--hue": hue(card.classes, link.label) },
       el("div", { class: found ? "pair" : "pair alone" }, rationale, match),
       el("div", { class: "about" },
-        el("p", { class: "name" }, el("a", { href: `#rationale-${link.rationale}` }, `R${link.rationale + 1}`), ` speaks for ${link.label}`),
+        el("p", { class: "name" }, el("a", { href: `#rationale-${link.rationale}` }, `R${link.rationale}`), ` speaks for ${link.label}`),
         el("div", { class: "meter", "aria-hidden": "true" }, el("b", { "--size": `${100 * link.correlation}%`, "--hue": hue(card.classes, link.label) })),
         el("p", { class: "soft" }, `Linked in ${percent(link.correlation)} of the draws, ${percent(link.weight)} of all links. `,
           found ? "Marked beside it: where this input holds it." : link.label === record.class ? "The input resembles it as a whole, and does not hold the structure itself." : "It speaks against the answer.")));
