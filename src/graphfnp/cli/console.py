@@ -73,7 +73,7 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     low, high = metrics.get("ece_interval") or (None, None)
     table.add_row("accuracy", percent(metrics.get("accuracy")), f"{metrics['num_graphs']} graphs")
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
-    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    interval = f"the true one is between {percent(low)} and {percent(high)} (95 %)"
     floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")

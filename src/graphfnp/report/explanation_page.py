@@ -45,7 +45,8 @@ def explanation_records(
             "correlation": [round(value, 4) for value in row.tolist()],
             "rationales": [
                 {
-                    "rationale": j + 1, "label": names[int(rationales.label[j])], "correlation": round(float(row[j]), 4),
+                    "rationale": j + 1, "label": names[int(rationales.label[j])],
+                    "correlation": round(float(row[j]), 4),
                     "weight": round(float(weight[j]), 4), "nodes": list(found.places[graph].get(j, ())),
                 }
                 for j in row.argsort(descending=True).tolist()[:SHOWN]

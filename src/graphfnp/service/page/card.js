@@ -6,7 +6,7 @@ export function modelCard(card) {
   const { data, measures, calibration } = card;
   const known = calibration.provenance;
   const parts = Object.entries(data.parts).map(([part, count]) => `${count} ${part}`).join(", ");
-  const interval = measures.ece_interval ? ` (95 % interval ${percent(measures.ece_interval[0])} to ${percent(measures.ece_interval[1])}; a perfect model would show ${percent(measures.ece_floor)})` : "";
+  const interval = measures.ece_interval ? ` (with 95 % certainty the true gap is between ${percent(measures.ece_interval[0])} and ${percent(measures.ece_interval[1])}; a perfect model would show ${percent(measures.ece_floor)})` : "";
   const rows = [
     ["Trained on", `${data.dataset}: ${parts}; split ${data.split}`, data.cite],
     ["Right on held-out data", `${percent(measures.accuracy, 1)} of ${measures.num_graphs ?? "–"}; AUROC ${number(measures.auroc)} (0.5 is chance)`],
