@@ -77,25 +77,26 @@ class GraphFNP(GraphClassifier):
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
         if self.config.rationales == "none":
-            return self.logits(self.embedding_draws(batch, num_draws, seed, encoded), None)
-        z, rationales, log_kappa = self.linked_draws(batch, num_draws, seed, encoded)
+            return self.logits(self.embedding_draws(batch, num_draws, seed, encoded), None, spare=True)
+        encoded = encoded or self.encode(batch)
+        rationales, log_kappa = self.linked_draws(batch, num_draws, seed, encoded)
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.config.draws)
-        local = self.summarise(log_kappa, rationales, uniform.to(z).unsqueeze(1))
+        local = self.summarise(log_kappa, rationales, uniform.to(log_kappa).unsqueeze(1))
         noise = normal_draws(num_draws, self.config.local_dim, seed, "local", self.config.draws)
-        return self.logits(z, local.at(noise.to(z).unsqueeze(1)))
+        z = self.embedding_draws(batch, num_draws, seed, encoded)
+        return self.logits(z, local.at(noise.to(z).unsqueeze(1)), spare=True)
 
-    def linked_draws(
-        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Draws of z^D and z^R, and log kappa between them; kept with the encoding where nothing learns."""
+    def linked_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> tuple[Tensor, Tensor]:
+        """Draws of z^R, and log kappa between them and those of z^D; kept with the encoding where nothing learns."""
         encoded = encoded or self.encode(batch)
         if (found := encoded.kept.get((num_draws, seed))) is not None:
             return found
-        z, rationales = self.embedding_draws(batch, num_draws, seed, encoded), self.rationale_draws(num_draws, seed)
-        graphs, others, embedding = z, rationales, encoded.graph_embedding
+        rationales, embedding = self.rationale_draws(num_draws, seed), encoded.graph_embedding
         if embedding.log_std.ndim == 0:  # all graphs move alike in a draw: as well the rationales move the other way
             graphs, others = embedding.mean, rationales - embedding.log_std.exp() * self.graph_noise(num_draws, seed)
-        drawn = z, rationales, self.correlation.log_probability(graphs, others)
+        else:
+            graphs, others = self.embedding_draws(batch, num_draws, seed, encoded), rationales
+        drawn = rationales, self.correlation.log_probability(graphs, others)
         if not torch.is_grad_enabled():
             encoded.kept[num_draws, seed] = drawn
         return drawn
@@ -118,9 +119,9 @@ class GraphFNP(GraphClassifier):
         links = self.correlation(log_kappa, uniform) if self.config.correlation == "binary" else log_kappa.exp()
         return self.local_rationale.summarise(links, self.local_rationale.statistics(rationales))
 
-    def logits(self, z: Tensor, local: Tensor | None) -> Tensor:
-        """p(y | u, z^D), less the part that an ablation withholds."""
-        return self.label_head(z if self.config.graph_embedding == "used" else None, local)
+    def logits(self, z: Tensor, local: Tensor | None, spare: bool = False) -> Tensor:
+        """p(y | u, z^D), less the part that an ablation withholds; ``spare``: z is not needed after this."""
+        return self.label_head(z if self.config.graph_embedding == "used" else None, local, spare)
 
     @property
     def uses_rationales(self) -> bool:
@@ -208,7 +209,7 @@ class GraphFNP(GraphClassifier):
     def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
         if self.config.rationales == "none":
             return None
-        return self.linked_draws(batch, num_draws, seed, encoded)[2].exp().mean(0)
+        return self.linked_draws(batch, num_draws, seed, encoded)[1].exp().mean(0)
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """1 - max_j kappa_ij: how far a graph is from every rationale."""

@@ -29,11 +29,14 @@ class LabelHead(nn.Module):
         else:
             self.layers = mlp(dims + local_dim, *hidden, num_classes)
 
-    def forward(self, graph_embedding: Tensor | None, local_rationale: Tensor | None) -> Tensor:
-        """[..., classes]; either part may be withheld, leading dimensions broadcast."""
+    def forward(self, graph_embedding: Tensor | None, local_rationale: Tensor | None, spare: bool = False) -> Tensor:
+        """[..., classes]; either part may be withheld, leading dimensions broadcast.
+
+        ``spare`` says that nobody needs the graph embedding any more: as many draws, it is by far the largest tensor.
+        """
         if self.additive:
             assert graph_embedding is not None
-            logits = self.graph_part(torch.relu(graph_embedding))
+            logits = self.graph_part(graph_embedding.relu_() if spare else torch.relu(graph_embedding))
             if local_rationale is None or self.local_part is None:
                 return logits
             return logits + self.local_part(local_rationale)

@@ -106,7 +106,11 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
         excess = round(100 * value, 1) - round(100 * floor, 1)  # of the numbers as printed
         more = f"{excess:.1f} points are more than that" if excess > 0 else "no gap shows beyond that"
         sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
-    detail = [] if interval is None else [f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)"]
+    detail = (
+        []
+        if interval is None
+        else [f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)"]
+    )
     adaptive = number_of(metrics, "ece_adaptive")
     detail += [] if adaptive is None else [f"equal-mass bins {100 * adaptive:.1f}"]
     full = max(0.05, 1.15 * max(value, floor or 0, interval[1] if interval else 0))
