@@ -51,3 +51,10 @@ def test_an_engine_that_is_none_is_refused() -> None:
         How("spark")  # type: ignore[arg-type]
     with pytest.raises(InvalidConfig, match="add --engine ray"):
         How(address="10.0.0.1:6379")
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once(molecule_run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "in.smi"
+    source.write_text("CCO\n")
+    with pytest.raises(InvalidConfig, match="ray start --head"):
+        score_file(molecule_run.model, source, tmp_path / "out.csv", how=How("ray", 1, "127.0.0.1:9"))
