@@ -258,4 +258,4 @@ def test_near_validation_graphs_that_are_all_right_do_not_make_far_graphs_sure()
     fitted = fit_calibration(logits, y, torch.full((500,), 0.2))
     near, far = fitted.closed_form(logits[0, :2], torch.tensor([0.2, 0.95])).amax(-1).tolist()
     assert near > 0.98
-    assert far < 0.6
+    assert far < 0.75

@@ -1,6 +1,7 @@
 """The post-hoc scalars: a temperature, a gate or a fallback, fitted quickly enough to judge every epoch by."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,8 +14,11 @@ from graphfnp.errors import InvalidConfig, listed
 # Bounds of each scalar. Without one the temperature of a validation set unlike the training set (BACE) diverges.
 RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0), "fallback": (0.005, 1.0)}
 FEWEST_GRAPHS = 10
-# With a distance the fallback alone: it can only add doubt. A temperature below 1 makes the far as sure as the near.
 AUTO = ("fallback", "temperature")
+# Where there is a distance, AUTO only adds doubt: a temperature below 1, fitted on an easier validation part, would
+# make the far as sure as the near. And with a temperature too there is a fallback, the least there can be: if each of
+# ten rationales is linked with probability 1 - d at most, then none of them with d^10 at least.
+NO_SURER, FAR = 1.0, 10.0
 
 
 def fit_calibration(
@@ -26,14 +30,16 @@ def fit_calibration(
 ) -> Calibration:
     """The candidate scalar of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
-    AUTO is the fallback where there is a distance, and else the temperature. None at all is a candidate too, but not
-    against the fallback: validation graphs that are all near cannot say that far ones need no doubt.
+    AUTO is, where there is a distance, the fallback or a temperature of at least 1 (with w = d^10), and else the
+    temperature. None at all is a candidate too, but not against the fallback: validation graphs that are all near
+    cannot say that far ones need no doubt.
     Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
     """
     if unknown := sorted(set(candidates) - set(RANGES)):
         raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(RANGES)}", "correct the name")
-    if tuple(candidates) == AUTO:
-        candidates = AUTO[:1] if distance is not None else AUTO[1:]
+    (coolest, hottest), beside = RANGES["temperature"], Calibration()
+    if tuple(candidates) == AUTO and distance is not None:
+        coolest, beside = NO_SURER, Calibration(fallback=RANGES["fallback"][0], power=FAR)
     known = y >= 0
     logits, y, distance = logits[:, known].detach(), y[known], None if distance is None else distance[known].detach()
     if not fit_to_tell(logits, y):
@@ -63,8 +69,8 @@ def fit_calibration(
     doubtful = "fallback" in candidates and distance is not None
     fitted = [] if doubtful else [Calibration()]  # first, so that it wins a tie
     if "temperature" in candidates:
-        value = _minimum(lambda value: loss(Calibration(temperature=value)), *RANGES["temperature"])
-        fitted.append(Calibration(temperature=value))
+        value = _minimum(lambda value: loss(replace(beside, temperature=value)), coolest, hottest)
+        fitted.append(replace(beside, temperature=value))
     if "gate" in candidates and distance is not None:
         fitted.append(Calibration(gate=_minimum(lambda value: loss(Calibration(gate=value)), *RANGES["gate"])))
     if doubtful:
