@@ -9,8 +9,8 @@ part:
     temperature    one temperature
     robust         a temperature for the worse half of the validation graphs (conditional value at risk)
     linear         (1 - w) p + w / K with w = a d, d = 1 - max_j kappa_j, a fitted
-    fallback       the same with w = d (a + (1 - a) d^2), so that a graph far from all rationales is always in doubt:
-                   GraphFNP's own
+    fallback       the same with w = a d + (1 - a) d^3, so that a graph far from all rationales is always in doubt:
+                   GraphFNP's own, unless validation prefers a temperature of at least 1
     fallback 1     the same with a = 1, nothing fitted
     robust fallback    a of the linear form, fitted for the worse half
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
