@@ -259,3 +259,11 @@ def test_near_validation_graphs_that_are_all_right_do_not_make_far_graphs_sure()
     near, far = fitted.closed_form(logits[0, :2], torch.tensor([0.2, 0.95])).amax(-1).tolist()
     assert near > 0.98
     assert far < 0.75
+
+
+def test_a_distance_that_is_the_same_for_all_graphs_is_no_reason_for_doubt():
+    y = torch.arange(500) % 2
+    logits = torch.stack([4.0 - 8 * y, 8.0 * y - 4], dim=-1)[None]
+    fitted = fit_calibration(logits, y, torch.ones(500))
+    assert fitted.fallback == 0
+    assert fitted.apply(logits, torch.ones(500)).mean(0).argmax(-1).equal(y)

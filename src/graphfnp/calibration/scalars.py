@@ -19,6 +19,7 @@ AUTO = ("fallback", "temperature")
 # make the far as sure as the near. And with a temperature too there is a fallback, the least there can be: if each of
 # ten rationales is linked with probability 1 - d at most, then none of them with d^10 at least.
 NO_SURER, FAR = 1.0, 10.0
+NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
 
 
 def fit_calibration(
@@ -37,6 +38,8 @@ def fit_calibration(
     """
     if unknown := sorted(set(candidates) - set(RANGES)):
         raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(RANGES)}", "correct the name")
+    if tuple(candidates) == AUTO and distance is not None and float(distance.median()) > NOWHERE:
+        distance = None
     (coolest, hottest), beside = RANGES["temperature"], Calibration()
     if tuple(candidates) == AUTO and distance is not None:
         coolest, beside = NO_SURER, Calibration(fallback=RANGES["fallback"][0], power=FAR)

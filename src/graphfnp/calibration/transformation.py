@@ -118,6 +118,8 @@ class Calibration:
     def to_json(self) -> dict:
         """Plain numbers; what is at its default is left out, but for the scalars."""
         record = asdict(self)
+        if self.power == Calibration.power:
+            del record["power"]
         return {name: value for name, value in record.items() if value != () or name == "log_prior"}
 
     @classmethod
