@@ -6,11 +6,11 @@ from math import log
 import pytest
 import torch
 
-from graphfnp.calibration import RANGES, Calibration, fit_calibration, logit_noise
+from graphfnp.calibration import FAMILIES, Calibration, fit_calibration, logit_noise
 from graphfnp.errors import InvalidConfig
 from graphfnp.metrics.scores import negative_log_likelihood
 
-ALL = tuple(RANGES)
+ALL = ("temperature", "gate", "fallback")
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -87,9 +87,9 @@ def test_fit_is_never_worse_than_none_and_as_good_as_a_fine_grid(seed):
     distance = torch.rand(60, generator=generator)
     found = smoothed_loss(fit_calibration(logits, y, distance, candidates=ALL), logits, y, distance)
     assert found <= smoothed_loss(Calibration(), logits, y) + 1e-5
-    for name, (low, high) in RANGES.items():
-        for value in torch.logspace(*torch.tensor([low, high]).log10().tolist(), 200).tolist():
-            assert found <= smoothed_loss(Calibration(**{name: value}), logits, y, distance) + 1e-4
+    for family in (FAMILIES[name] for name in ALL):
+        for value in torch.logspace(*torch.tensor([family.low, family.high]).log10().tolist(), 200).tolist():
+            assert found <= smoothed_loss(family.member(value), logits, y, distance) + 1e-4
 
 
 def test_twenty_right_answers_do_not_make_a_model_certain():

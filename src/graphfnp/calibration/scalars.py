@@ -1,7 +1,7 @@
 """The post-hoc scalars: a temperature, a gate or a fallback, fitted quickly enough to judge every epoch by."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,15 +11,31 @@ from torch import Tensor
 from graphfnp.calibration.transformation import Calibration, fallback_weight, logit_noise
 from graphfnp.errors import InvalidConfig, listed
 
-# Bounds of each scalar. Without one the temperature of a validation set unlike the training set (BACE) diverges.
-RANGES = {"temperature": (0.2, 10.0), "gate": (0.01, 400.0), "fallback": (0.005, 1.0)}
 FEWEST_GRAPHS = 10
-AUTO = ("fallback", "temperature")
-# Where there is a distance, AUTO only adds doubt: a temperature below 1, fitted on an easier validation part, would
-# make the far as sure as the near. And with a temperature too there is a fallback, the least there can be: if each of
-# ten rationales is linked with probability 1 - d at most, then none of them with d^10 at least.
-NO_SURER, FAR = 1.0, 10.0
+FAR = 10.0  # power of d beside a temperature: if each of ten rationales is linked with at most 1 - d, none is with d^10
 NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
+
+
+@dataclass(frozen=True)
+class Family:
+    """Calibrations with one free number between two bounds."""
+
+    low: float
+    high: float
+    member: Callable[[float], Calibration]
+    by_distance: bool = True
+
+
+# Without bounds the temperature of a validation set unlike the training set (BACE) diverges.
+FAMILIES = {
+    "temperature": Family(0.2, 10.0, lambda value: Calibration(temperature=value), by_distance=False),
+    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value)),
+    "fallback": Family(0.005, 1.0, lambda value: Calibration(fallback=value)),
+    # Only hotter: a temperature below 1, fitted on an easier validation part, would make the far as sure as the near.
+    "hotter": Family(1.0, 10.0, lambda value: Calibration(temperature=value, fallback=0.005, power=FAR)),
+}
+AUTO = ("auto",)  # these of the two, by whether there is a distance that tells something
+WITH_DISTANCE, WITHOUT = ("hotter", "fallback"), ("temperature",)
 
 
 def fit_calibration(
@@ -31,18 +47,15 @@ def fit_calibration(
 ) -> Calibration:
     """The candidate scalar of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
-    AUTO is, where there is a distance, the fallback or a temperature of at least 1 (with w = d^10), and else the
-    temperature. None at all is a candidate too, but not against the fallback: validation graphs that are all near
-    cannot say that far ones need no doubt.
+    AUTO is, where there is a distance, the fallback or a temperature of at least 1, and else the temperature. None at
+    all is a candidate too, but not against a fallback: validation graphs that are all near cannot say that far ones
+    need no doubt.
     Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
     """
-    if unknown := sorted(set(candidates) - set(RANGES)):
-        raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(RANGES)}", "correct the name")
-    if tuple(candidates) == AUTO and distance is not None and float(distance.median()) > NOWHERE:
-        distance = None
-    (coolest, hottest), beside = RANGES["temperature"], Calibration()
-    if tuple(candidates) == AUTO and distance is not None:
-        coolest, beside = NO_SURER, Calibration(fallback=RANGES["fallback"][0], power=FAR)
+    if tuple(candidates) == AUTO:
+        candidates = WITH_DISTANCE if distance is not None and float(distance.median()) <= NOWHERE else WITHOUT
+    if unknown := sorted(set(candidates) - set(FAMILIES)):
+        raise InvalidConfig(f"candidate {listed(unknown)}", f"some of {listed(FAMILIES)}", "correct the name")
     known = y >= 0
     logits, y, distance = logits[:, known].detach(), y[known], None if distance is None else distance[known].detach()
     if not fit_to_tell(logits, y):
@@ -69,16 +82,14 @@ def fit_calibration(
         rest = (1 - chosen).clamp(min=least)
         return float(-(weight @ (target * chosen.log() + (1 - target) * rest.log())) / weight.sum())
 
-    doubtful = "fallback" in candidates and distance is not None
-    fitted = [] if doubtful else [Calibration()]  # first, so that it wins a tie
-    if "temperature" in candidates:
-        value = _minimum(lambda value: loss(replace(beside, temperature=value)), coolest, hottest)
-        fitted.append(replace(beside, temperature=value))
-    if "gate" in candidates and distance is not None:
-        fitted.append(Calibration(gate=_minimum(lambda value: loss(Calibration(gate=value)), *RANGES["gate"])))
-    if doubtful:
-        value = _minimum(lambda value: loss(Calibration(fallback=value)), *RANGES["fallback"])
-        fitted.append(Calibration(fallback=value))
+    families = [FAMILIES[name] for name in candidates]
+    fitted = [
+        one.member(_minimum(lambda value, one=one: loss(one.member(value)), one.low, one.high))  # type: ignore[misc]
+        for one in families
+        if distance is not None or not one.by_distance
+    ]
+    if not any(calibration.fallback for calibration in fitted):
+        fitted.insert(0, Calibration())  # first, so that it wins a tie
     return min(fitted, key=loss)
 
 

@@ -117,10 +117,9 @@ class Calibration:
 
     def to_json(self) -> dict:
         """Plain numbers; what is at its default is left out, but for the scalars."""
-        record = asdict(self)
-        if self.power == Calibration.power:
-            del record["power"]
-        return {name: value for name, value in record.items() if value != () or name == "log_prior"}
+        always = ("temperature", "gate", "fallback", "log_prior")
+        start = Calibration()
+        return {name: value for name, value in asdict(self).items() if name in always or value != getattr(start, name)}
 
     @classmethod
     def from_json(cls, record: Mapping) -> "Calibration":
