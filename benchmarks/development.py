@@ -1,26 +1,31 @@
 """Ideas for better doubt, compared where nothing of the tables is seen: ``python benchmarks/development.py [--json]``.
 
-Development splits hold out whole clusters of fingerprints *inside the training part* of the deterministic scaffold
-split of BBBP and BACE, 15 % for test and 12 % for validation, so that both are shifted from training and from each
-other. Every form of doubt is fitted on the inner validation part by class-weighted NLL and judged on the inner test
-part:
+Development splits are made *inside the training part* of a table's split, so that validation and test are shifted as
+there: whole clusters of fingerprints held out of BBBP and BACE, 15 % for test and 12 % for validation; of SST2 the
+shortest 30 % of the sentences, or the 40 % with the most edges a word, for test (its validation part is like the
+training part, as in the table). Every form of doubt is fitted on the inner validation part by class-weighted NLL and
+judged on the inner test part. With d = 1 - max_j kappa_j, p a softmax of the logits and K classes:
 
-    none           softmax of the logits
+    none           p
     temperature    one temperature
     robust         a temperature for the worse half of the validation graphs (conditional value at risk)
-    linear         (1 - w) p + w / K with w = a d, d = 1 - max_j kappa_j, a fitted
-    fallback       the same with w = a d + (1 - a) d^3, so that a graph far from all rationales is always in doubt:
-                   GraphFNP's own, unless validation prefers a temperature of at least 1
+    linear         (1 - w) p + w / K with w = a d, a fitted
+    fallback       the same with w = a d + (1 - a) d^3, so that a graph far from all rationales is always in doubt
     fallback 1     the same with a = 1, nothing fitted
     robust fallback    a of the linear form, fitted for the worse half
+    hotter         a temperature of at least 1 and w = d^10
+    gate           logits / sqrt(1 + pi/4 g d), g fitted, and w = d^10: GraphFNP's own
+    ..., allowed   the same with the distance that allows for the size of small graphs, as GraphFNP's own has it
+    A or B         the one of lower validation loss
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
 """
 
 import argparse
 import json
 from collections.abc import Callable
+from math import pi
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -30,7 +35,7 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from graphfnp.datasets.load import load
-from graphfnp.experiments.protocol import FIXED, RECIPE, WIDTH
+from graphfnp.experiments.protocol import COLUMNS, FIXED, RECIPE, WIDTH
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import make_classifier
 from graphfnp.metrics.calibration_error import expected_calibration_error
@@ -51,7 +56,7 @@ VARIANTS = {
     "bbp, weights start at deviation .05": ("bbp", {"initial_std": 0.05}),
     "bbp": ("bbp", {}),
 }
-Part = dict[str, Tensor]  # logits, y and, with rationales, kappa
+Part = dict[str, Tensor]  # logits, y and, with rationales, kappa, their label, distance without and with allowance
 
 
 def cluster_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
@@ -79,20 +84,43 @@ def cluster_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, Packed
     return train_part, validation_part, test_part
 
 
+def sentence_split(graphs: PackedGraphs, seed: int, by: str) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
+    """Train, validation (15 % of the rest) and test part: the shortest 30 %, or the 40 % with most edges a word."""
+    nodes, edges = graphs.node_ptr.diff().double(), graphs.edge_ptr.diff().double()
+    random = torch.Generator().manual_seed(seed)
+    rank = (-nodes if by == "short" else edges / nodes) + 1e-6 * torch.rand(len(graphs), generator=random)
+    order, kept = rank.argsort(), int((0.7 if by == "short" else 0.6) * len(graphs))
+    shuffled, held_out = order[torch.randperm(kept, generator=random)], int(0.15 * kept)
+    parts = shuffled[held_out:], shuffled[:held_out], order[kept:]
+    train_part, validation_part, test_part = (graphs.select(part.sort().values) for part in parts)
+    return train_part, validation_part, test_part
+
+
+# Of each dataset: number of seeds, and the parts of one.
+SPLITS: dict[str, tuple[int, Callable[[int], tuple[PackedGraphs, PackedGraphs, PackedGraphs]]]] = {
+    "bbbp": (4, lambda seed: cluster_split(load("bbbp", seed=0).train, seed)),
+    "bace": (4, lambda seed: cluster_split(load("bace", seed=0).train, seed)),
+    "sst2 short": (3, lambda seed: sentence_split(load("sst2", seed=0, **COLUMNS["sst2"].data).train, seed, "short")),
+    "sst2 dense": (3, lambda seed: sentence_split(load("sst2", seed=0, **COLUMNS["sst2"].data).train, seed, "dense")),
+}
+
+
 def trained(dataset: str, seed: int, method: str, overrides: dict) -> tuple[Part, Part, Tensor]:
     """What a model says of the inner validation and test graphs, and the class weights."""
-    graphs, *held_out = cluster_split(load(dataset, seed=0).train, seed)
+    graphs, *held_out = SPLITS[dataset][1](seed)
     fixed = {name: value for name, value in FIXED.get(method, {}).items() if not name.startswith("training.")}
     settings = {"backbone.name": "gcn", "backbone.width": WIDTH, **fixed, **overrides}
     classifier = make_classifier(method, graphs.schema, settings, seed)
     model = train(classifier, graphs, held_out[0], with_overrides(TrainingConfig(), RECIPE), seed).model.classifier
     parts = []
     for part in held_out:
-        found: Part = {"logits": collect(model, part, seed=seed).logits, "y": part.y}
+        raw = collect(model, part, seed=seed)
+        found: Part = {"logits": raw.logits, "y": part.y}
         if method == "graphfnp":
             with torch.no_grad():
-                kappa = [model.correlation_probability(batch) for batch in part.batches(256)]
-            found |= {"kappa": torch.cat(kappa), "label": model.rationale_prior.label}
+                kappa = torch.cat([model.correlation_probability(batch) for batch in part.batches(256)])
+            found |= {"kappa": kappa, "label": model.rationale_prior.label, "distance": 1 - kappa.amax(1)}
+            found["allowed"] = found["distance"] if raw.distance is None else raw.distance
         parts.append(found)
     return parts[0], parts[1], model.class_weight
 
@@ -101,15 +129,27 @@ def temperature(part: Part, value: float) -> Tensor:
     return (part["logits"] / value).softmax(-1).mean(0)
 
 
+def mixed(probabilities: Tensor, share: Tensor) -> Tensor:
+    """A share of the draws says that all classes are equal."""
+    return (1 - share[:, None]) * probabilities + share[:, None] / probabilities.shape[-1]
+
+
 def linear(part: Part, value: float) -> Tensor:
-    share = value * (1 - part["kappa"].amax(1, keepdim=True))
-    return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
+    return mixed(temperature(part, 1.0), value * part["distance"])
 
 
 def fallback(part: Part, value: float) -> Tensor:
-    distance = 1 - part["kappa"].amax(1, keepdim=True)
-    share = distance * (value + (1 - value) * distance**2)
-    return (1 - share) * temperature(part, 1.0) + share / part["logits"].shape[-1]
+    d = part["distance"]
+    return mixed(temperature(part, 1.0), d * (value + (1 - value) * d**2))
+
+
+def hotter(part: Part, value: float) -> Tensor:
+    return mixed(temperature(part, value), part["distance"] ** 10)
+
+
+def gate(part: Part, value: float) -> Tensor:
+    shrunk = part["logits"] * (1 + pi / 4 * value * part["distance"][:, None]).rsqrt()
+    return mixed(shrunk.softmax(-1).mean(0), part["distance"] ** 10)
 
 
 def vote(part: Part, value: float) -> Tensor:
@@ -126,33 +166,42 @@ def loss(probabilities: Tensor, y: Tensor, weight: Tensor, worst: float) -> floa
 
 def forms(validation: Part, test: Part, weight: Tensor) -> dict[str, Tensor]:
     """Test probabilities of every form of doubt, fitted on validation."""
-    temperatures, shares = np.geomspace(0.2, 10, 80), np.linspace(0, 1, 41)
+    temperatures, hot, shares = np.geomspace(0.2, 10, 80), np.geomspace(1, 10, 40), np.linspace(0, 1, 41)
+    gates, parts, losses, found = np.geomspace(0.01, 400, 60), (validation, test), {}, {"none": temperature(test, 1.0)}
 
-    def fitted(form: Callable[[Part, float], Tensor], values: np.ndarray, worst: float = 1.0) -> Tensor:
-        best = min(values, key=lambda value: loss(form(validation, value), validation["y"], weight, worst))
-        return form(test, float(best))
+    def fit(
+        name: str, form: Callable[[Part, float], Tensor], values: np.ndarray, worst: float = 1.0, parts=parts
+    ) -> None:
+        def judged(value: float) -> float:
+            return loss(form(parts[0], value), validation["y"], weight, worst)
 
-    found = {
-        "none": temperature(test, 1.0),
-        "temperature": fitted(temperature, temperatures),
-        "robust": fitted(temperature, temperatures, 0.5),
-    }
-    if "kappa" in test:
-        found |= {
-            "linear": fitted(linear, shares),
-            "fallback": fitted(fallback, shares),
-            "fallback 1": fallback(test, 1.0),
-            "robust fallback": fitted(linear, shares, 0.5),
-            "vote": fitted(vote, shares),
-        }
+        best = float(min(values, key=judged))
+        losses[name], found[name] = judged(best), form(parts[1], best)
+
+    fit("temperature", temperature, temperatures)
+    fit("robust", temperature, temperatures, 0.5)
+    if "kappa" not in test:
+        return found
+    fit("linear", linear, shares)
+    fit("fallback 1", fallback, shares[-1:])
+    fit("robust fallback", linear, shares, 0.5)
+    fit("vote", vote, shares)
+    allowed = tuple({**part, "distance": part["allowed"]} for part in parts)
+    for suffix, these in (("", parts), (", allowed", allowed)):
+        fit("fallback" + suffix, fallback, shares, parts=these)
+        fit("hotter" + suffix, hotter, hot, parts=these)
+        fit("gate" + suffix, gate, gates, parts=these)
+        for first in ("hotter" + suffix, "gate" + suffix):
+            better = min(first, "fallback" + suffix, key=losses.__getitem__)
+            found[f"{first} or fallback"] = found[better]
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help=f"write {RESULT.name}")
-    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--variant", action="append", choices=list(VARIANTS), help="only this one; repeatable")
+    parser.add_argument("--dataset", action="append", choices=list(SPLITS), help="only this one; repeatable")
     given = parser.parse_args()
     RDLogger.DisableLog("rdApp.*")
     torch.set_num_threads(1)
@@ -161,27 +210,35 @@ def main() -> None:
     )
     for name in given.variant or VARIANTS:
         method, overrides = VARIANTS[name]
-        scores: dict[str, dict[str, list[float]]] = {}
-        for dataset in ("bbbp", "bace"):
-            for seed in range(given.seeds):
+        record[name] = record.get(name, {})
+        for dataset in given.dataset or SPLITS:
+            scores: dict[str, dict[str, list[float]]] = {}
+            for seed in range(SPLITS[dataset][0]):
                 validation, test, weight = trained(dataset, seed, method, overrides)
                 for form, p in forms(validation, test, weight).items():
                     y, row = test["y"], scores.setdefault(form, {"nll": [], "brier": [], "ece": [], "auroc": []})
-                    row["nll"].append(float(negative_log_likelihood(p, y)))
-                    row["brier"].append(float(brier(p, y)))
-                    row["ece"].append(float(expected_calibration_error(p, y)))
-                    row["auroc"].append(auroc(p, y) or 0.5)
-        record[name] = {
-            form: {measure: [round(value, 4) for value in values] for measure, values in row.items()}
-            for form, row in scores.items()
-        }
-        for form, row in scores.items():
-            words = "  ".join(
-                f"{measure} {fmean(v):.3f} ± {stdev(v) / len(v) ** 0.5:.3f}" for measure, v in row.items()
-            )
-            print(f"{name:36} {form:16} {words}", flush=True)
-        if given.json:
-            RESULT.write_text(json.dumps(record, indent=1) + "\n")
+                    row["nll"].append(round(float(negative_log_likelihood(p, y)), 4))
+                    row["brier"].append(round(float(brier(p, y)), 4))
+                    row["ece"].append(round(float(expected_calibration_error(p, y)), 4))
+                    row["auroc"].append(round(auroc(p, y) or 0.5, 4))
+            record[name][dataset] = scores
+            for form, row in scores.items():
+                words = "  ".join(f"{measure} {fmean(values):.3f}" for measure, values in row.items())
+                print(f"{name:36} {dataset:10} {form:28} {words}", flush=True)
+            if given.json:
+                RESULT.write_text(json.dumps(record, indent=1) + "\n")
+    summarise(record)
+
+
+def summarise(record: dict) -> None:
+    """Mean NLL of each variant and form over the splits."""
+    for name, datasets in record.items():
+        if name == "command":
+            continue
+        print(f"\n{name}: mean NLL on {', '.join(datasets)}; of all, each dataset alike")
+        for form in next(iter(datasets.values())):
+            means = [fmean(datasets[dataset][form]["nll"]) for dataset in datasets]
+            print(f"  {form:28}" + "".join(f"{mean:8.3f}" for mean in [*means, fmean(means)]))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_temperature_that_made_the_labels_is_found(num_classes, temperature):
 @pytest.mark.parametrize("num_draws", [1, 32])
 def test_gate_that_made_the_labels_of_far_graphs_is_found(num_draws):
     logits = 3 * torch.randn(10_000, 2, generator=seeded())
-    distance = torch.rand(10_000, generator=seeded(1)).square()
+    distance = 0.7 * torch.rand(10_000, generator=seeded(1)).square()  # near enough for the gate alone
     noisy = logits + (20 * distance).sqrt()[:, None] * torch.randn(10_000, 2, generator=seeded(2))
     y = drawn_from(noisy.softmax(-1))
     found = fit_calibration(logits.expand(num_draws, -1, -1), y, distance, candidates=ALL)
@@ -239,17 +239,17 @@ def test_labels_that_far_graphs_get_wrong_at_random_choose_the_fallback_and_its_
     share = distance * (0.6 + 0.4 * distance**2)
     guessed = torch.rand(4000, generator=generator) < share  # of the far ones 35 % follow no rule
     y = torch.where(guessed, torch.randint(2, (4000,), generator=generator), (logits > 0).long())
-    fitted = fit_calibration(torch.stack([-logits / 2, logits / 2], dim=-1)[None], y, distance.float())
+    fitted = fit_calibration(torch.stack([-logits / 2, logits / 2], dim=-1)[None], y, distance.float(), None, ALL)
     assert fitted.fallback == pytest.approx(0.6, abs=0.06)
     assert fitted.temperature == 1
 
 
-def test_by_default_a_distance_means_the_fallback_and_none_the_temperature():
+def test_by_default_a_distance_means_the_gate_and_none_the_temperature():
     logits, y = torch.randn(1, 50, 2, generator=seeded(0)) * 5, torch.arange(50) % 2
     assert fit_calibration(logits, y).temperature > 1
     far = fit_calibration(logits, y, torch.full((50,), 0.7))
-    assert (far.temperature, far.gate) == (1, 0)
-    assert far.fallback > 0.9
+    assert far.temperature == 1
+    assert far.gate > 10
 
 
 def test_near_validation_graphs_that_are_all_right_do_not_make_far_graphs_sure():

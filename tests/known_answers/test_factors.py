@@ -115,7 +115,9 @@ def test_a_running_bandwidth_gives_the_typical_graph_kappa_exp_minus_half() -> N
     rationales = torch.tensor([[0.0, 0.0], [100.0, 0.0]])
     z = torch.tensor([[3.0, 4.0], [100.0, 5.0], [-5.0, 0.0]])  # all 5 away from the rationale of their class
     own = own_class(torch.tensor([0, 1, 0]), torch.tensor([0, 1]))
-    correlation.follow(correlation.log_probability(z, rationales), own, torch.ones(3), momentum=1.0)
+    correlation.follow(
+        correlation.log_probability(z, rationales), own, torch.ones(3), torch.full((3,), 9), momentum=1.0
+    )
     close(correlation.log_bandwidth.exp(), 25 / 2)
     close(correlation.log_probability(z, rationales)[own].exp(), [math.exp(-0.5)] * 3)
 
@@ -124,14 +126,40 @@ def test_a_running_bandwidth_averages_by_class_weight_and_moves_by_its_momentum(
     correlation = correlation_of(1.0, "running")
     z, rationales = torch.tensor([[1.0], [3.0]]), torch.tensor([[0.0]])
     own, weight = torch.ones(2, 1, dtype=torch.bool), torch.tensor([3.0, 1.0])
-    correlation.follow(correlation.log_probability(z, rationales), own, weight, momentum=0.5)
+    correlation.follow(correlation.log_probability(z, rationales), own, weight, torch.tensor([4, 4]), momentum=0.5)
     close(correlation.log_bandwidth, 0.5 * math.log((3 * 1 + 1 * 9) / 4))
 
 
 def test_a_learned_bandwidth_does_not_follow() -> None:
     correlation = correlation_of(2.0)
-    correlation.follow(torch.tensor([[-9.0]]), torch.tensor([[True]]), torch.ones(1), momentum=1.0)
+    correlation.follow(torch.tensor([[-9.0]]), torch.tensor([[True]]), torch.ones(1), torch.ones(1), momentum=1.0)
     close(correlation.log_bandwidth.detach().exp(), 2.0)
+    close(correlation.allowance(torch.tensor([1, 100])), [1.0, 1.0])
+
+
+def test_small_graphs_may_be_as_far_as_small_training_graphs_were() -> None:
+    correlation = correlation_of(1.0, "running")
+    sizes = torch.tensor([2, 4, 8, 16])
+    squared = 1 + 8 / sizes  # per dimension, to the only rationale: 5, 3, 2, 1.5
+    z, own = squared.sqrt()[:, None], torch.ones(4, 1, dtype=torch.bool)
+    log_kappa = correlation.log_probability(z, torch.zeros(1, 1))
+    correlation.follow(log_kappa, own, torch.ones(4), sizes, momentum=1.0)
+    mean = float(squared.mean())
+    close(correlation.log_bandwidth.exp(), mean)
+    close(correlation.allowance(torch.tensor([1, 2, 4, 100])), [9 / mean, 5 / mean, 3 / mean, 1.0])
+    # Seen so, small graphs are as near as typical ones: kappa = exp(-1/2).
+    close(
+        (correlation.log_probability(z[:2], torch.zeros(1, 1))[:, 0] / correlation.allowance(sizes[:2])).exp(),
+        [math.exp(-0.5)] * 2,
+    )
+
+
+def test_no_allowance_where_all_graphs_have_one_size_or_small_ones_are_near() -> None:
+    for sizes in (torch.full((4,), 25), torch.tensor([16, 8, 4, 2])):
+        correlation = correlation_of(1.0, "running")
+        log_kappa = correlation.log_probability(torch.tensor([[4.0], [3.0], [2.0], [1.0]]), torch.zeros(1, 1))
+        correlation.follow(log_kappa, torch.ones(4, 1, dtype=torch.bool), torch.ones(4), sizes, momentum=1.0)
+        close(correlation.allowance(torch.tensor([1, 3, 25, 500])), [1.0] * 4)
 
 
 # ---------------------------------------------------------------- local rationale

@@ -12,7 +12,8 @@ from graphfnp.calibration.transformation import Calibration, fallback_weight, lo
 from graphfnp.errors import InvalidConfig, listed
 
 FEWEST_GRAPHS = 10
-FAR = 10.0  # power of d beside a temperature: if each of ten rationales is linked with at most 1 - d, none is with d^10
+FAR = 10.0  # power of d beside a gate: if each of ten rationales is linked with at most 1 - d, none is with d^10
+LEAST = 0.005  # of a fallback, but for none at all
 NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
 
 
@@ -29,13 +30,12 @@ class Family:
 # Without bounds the temperature of a validation set unlike the training set (BACE) diverges.
 FAMILIES = {
     "temperature": Family(0.2, 10.0, lambda value: Calibration(temperature=value), by_distance=False),
-    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value)),
-    "fallback": Family(0.005, 1.0, lambda value: Calibration(fallback=value)),
-    # Only hotter: a temperature below 1, fitted on an easier validation part, would make the far as sure as the near.
-    "hotter": Family(1.0, 10.0, lambda value: Calibration(temperature=value, fallback=0.005, power=FAR)),
+    # Never alone: validation graphs that are all near cannot say that far ones need no doubt.
+    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value, fallback=LEAST, power=FAR)),
+    "fallback": Family(LEAST, 1.0, lambda value: Calibration(fallback=value)),
 }
 AUTO = ("auto",)  # these of the two, by whether there is a distance that tells something
-WITH_DISTANCE, WITHOUT = ("hotter", "fallback"), ("temperature",)
+WITH_DISTANCE, WITHOUT = ("gate",), ("temperature",)
 
 
 def fit_calibration(
@@ -47,9 +47,8 @@ def fit_calibration(
 ) -> Calibration:
     """The candidate scalar of lowest, possibly class-weighted, NLL of logits [S, N, K] on labels [N].
 
-    AUTO is, where there is a distance, the fallback or a temperature of at least 1, and else the temperature. None at
-    all is a candidate too, but not against a fallback: validation graphs that are all near cannot say that far ones
-    need no doubt.
+    AUTO is the gate where there is a distance, and else the temperature. None at all is a candidate too, but not beside
+    those that go by distance.
     Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
     """
     if tuple(candidates) == AUTO:

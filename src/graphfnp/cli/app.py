@@ -67,16 +67,16 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Most epochs; training stops early by validation.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder [default: runs/DATASET-METHOD-SEED].")
+        Path | None, typer.Option("--out", "-o", help="Run folder; default: runs/DATASET-METHOD-SEED.")
     ] = None,
     split: Annotated[
         str | None, typer.Option(help="random, scaffold, balanced_scaffold, degree_shift, or a column.")
     ] = None,
     smiles: Annotated[
-        str | None, typer.Option(help="Column of the SMILES in your file [default: found by name].")
+        str | None, typer.Option(help="Column of the SMILES in your file; default: found by name.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column of the labels in your file [default: found by name].")
+        str | None, typer.Option(help="Column of the labels in your file; default: found by name.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
     duplicates_together: Annotated[
@@ -121,7 +121,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
@@ -131,10 +131,10 @@ def predict(
     ] = None,
     max_atoms: Annotated[int, typer.Option(help="Larger molecules in a file are refused, each with its size.")] = 1000,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that read molecules beside the model [default: one a processor].")
+        int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: with a model in each worker.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster [default: Ray on this machine].")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: Ray on this machine.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with code 1 if a row could not be used.")] = False,
     data: DataFolder = None,

@@ -9,9 +9,9 @@ from graphfnp.cli.data import DataFolder
 
 
 def bundle(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Which [default: all].")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which; default: all.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder [default: the package's own bundled models].")
+        Path | None, typer.Option("--out", "-o", help="Folder; default: the package's own bundled models.")
     ] = None,
     work: Annotated[Path, typer.Option(help="Folder of the trainings; interrupted ones go on.")] = Path("runs/bundles"),
     data: DataFolder = None,

@@ -21,10 +21,10 @@ def calibrate_run(
     ] = 0.5,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Copy the run there and leave RUN as it is [default: change RUN]."),
+        typer.Option("--out", "-o", help="Copy the run there and leave RUN as it is; default: change RUN."),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: as in training].")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels [default: as in training].")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: as in training.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels; default: as in training.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, the share held back and the draws.")] = 0,
     data: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,

@@ -18,12 +18,12 @@ EXPLAINER = (
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/explanation].")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default: RUN/explanation.")] = None,
     rows: Annotated[
-        str | None, typer.Option(help=f"Graphs to explain, e.g. 0,7,12 [default: the first {MOST}].")
+        str | None, typer.Option(help=f"Graphs to explain, e.g. 0,7,12; default: the first {MOST}.")
     ] = None,
     explainer: Annotated[str, typer.Option(help=EXPLAINER)] = "rationales",
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES [default: found by name].")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
     candidates: Annotated[int, typer.Option(help="Structures drawn from the decoder for each rationale.")] = 120,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     data: DataFolder = None,

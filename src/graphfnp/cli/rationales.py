@@ -14,7 +14,7 @@ SOURCES = ("both", "decoder", "training")
 
 def rationales(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder [default: RUN/rationales].")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default: RUN/rationales.")] = None,
     candidates: Annotated[
         int, typer.Option(help="Structures drawn from the decoder for each rationale; the best is kept.")
     ] = 120,

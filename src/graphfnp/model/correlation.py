@@ -14,9 +14,13 @@ class StochasticCorrelation(nn.Module):
 
     l is learned by gradient, or follows the data: the running class-weighted mean squared distance from a graph to the
     nearest rationale of its class, per dimension. Then a typical graph has kappa = exp(-1/2) with its own rationale.
+
+    The mean of few nodes is off by more than that of many, so that small graphs are far from everything. A running l
+    knows by how much: the distance's regression on 1 / n over training graphs (:meth:`allowance`).
     """
 
     log_bandwidth: Tensor
+    size_moments: Tensor
 
     def __init__(self, bandwidth: Literal["learned", "running"], initial: float | None, temperature: float) -> None:
         super().__init__()
@@ -24,6 +28,8 @@ class StochasticCorrelation(nn.Module):
         start = torch.tensor(math.log(1.0 if initial is None else initial))
         if self.running:
             self.register_buffer("log_bandwidth", start)
+            # Running means of x, D, x^2 and x D, with x = 1 / n, D the squared distance that l is the mean of.
+            self.register_buffer("size_moments", torch.tensor([0.0, 1.0, 0.0, 0.0]))
         else:
             self.log_bandwidth = nn.Parameter(start)
 
@@ -51,14 +57,30 @@ class StochasticCorrelation(nn.Module):
         return hard_bernoulli(log_probability, uniform)
 
     @torch.no_grad()
-    def follow(self, log_probability: Tensor, own: Tensor, weight: Tensor, momentum: float = 0.05) -> None:
+    def follow(
+        self, log_probability: Tensor, own: Tensor, weight: Tensor, sizes: Tensor, momentum: float = 0.05
+    ) -> None:
         """Move a running bandwidth towards the present distances; ``own`` marks rationales of the graph's class."""
         if not self.running:
             return
         nearest = log_probability.masked_fill(~own, -math.inf).amax(-1)
         reached = torch.isfinite(nearest)
         if reached.any():
-            distance = -nearest[reached] / self.kernel_decay
-            mean = (weight[reached] * distance).sum() / weight[reached].sum()
-            target = mean.clamp(1e-4, 1e4).log()
-            self.log_bandwidth += momentum * (target - self.log_bandwidth)
+            distance = (-nearest[reached] / self.kernel_decay).clamp(max=1e4)
+            weight, x = weight[reached] / weight[reached].sum(), sizes[reached].clamp(min=1).to(distance).reciprocal()
+            moments = torch.stack([x, distance, x.square(), x * distance]) @ weight
+            self.log_bandwidth += momentum * (moments[1].clamp(min=1e-4).log() - self.log_bandwidth)
+            self.size_moments.lerp_(moments, momentum)
+
+    def allowance(self, sizes: Tensor) -> Tensor:
+        """l(n) / l, at least 1: how many times farther than a typical graph one of n nodes is expected to be.
+
+        l(n) = E D + b (1 / n - E 1 / n), b the slope of the regression of D on 1 / n, none below 0.
+        """
+        x = sizes.clamp(min=1).to(self.log_bandwidth).reciprocal()
+        if not self.running:
+            return torch.ones_like(x)
+        mean_x, mean_d, mean_xx, mean_xd = self.size_moments
+        spread = (mean_xx - mean_x.square()).clamp(min=1e-8)  # graphs of one size have none, and no slope
+        slope = (mean_xd - mean_x * mean_d).clamp(min=0) / spread
+        return (1 + slope * (x - mean_x) / mean_d.clamp(min=1e-4)).clamp(min=1)

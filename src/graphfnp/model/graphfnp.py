@@ -197,7 +197,7 @@ class GraphFNP(GraphClassifier):
         self.started.fill_(True)
         own, weight = own_class(y, self.rationale_prior.label), self.class_weight[y]
         log_kappa = self.correlation.log_probability(embedding, self.rationale_prior().mean)
-        self.correlation.follow(log_kappa, own, weight, momentum=1.0)
+        self.correlation.follow(log_kappa, own, weight, graphs.node_ptr.diff().to(y.device), momentum=1.0)
         self.train(was_training)
 
     # ---------------------------------------------------------------- what it knows of itself
@@ -212,10 +212,11 @@ class GraphFNP(GraphClassifier):
         return self.linked_draws(batch, num_draws, seed, encoded)[1].exp().mean(0)
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
-        """1 - max_j kappa_ij: how far a graph is from every rationale."""
+        """1 - max_j kappa_ij^(1 / a_i): how far a graph is from every rationale, with the allowance a for few nodes."""
         if self.config.rationales == "none":
             return None
-        return 1 - self.correlation_probability(batch, encoded).amax(-1)
+        log_kappa = self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
+        return 1 - (log_kappa.amax(-1) / self.correlation.allowance(batch.sizes)).exp()
 
     def rationales(self) -> Rationales | None:
         if self.config.rationales == "none":

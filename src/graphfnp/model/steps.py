@@ -35,7 +35,7 @@ def e_step(model: "GraphFNP", batch: Batch, encoded: Encoded) -> LossTerms:
         terms["link"] = config.link_weight * link_loss(log_kappa, own, weight)
     if config.separation_weight:
         terms["separation"] = config.separation_weight * separation_loss(log_kappa, own, weight)
-    model.correlation.follow(log_kappa.detach(), own, weight)
+    model.correlation.follow(log_kappa.detach(), own, weight, batch.sizes)
     return terms
 
 
