@@ -76,3 +76,15 @@ def test_an_engine_for_one_molecule_is_refused(graphfnp, molecule_run: Run) -> N
     code, told = graphfnp("predict", molecule_run.folder, "CCO", "--engine", "ray")
     assert code == 2
     assert "leave the engine out" in told
+
+
+def test_the_limit_of_atoms_holds_without_a_file_too(graphfnp, molecule_run: Run, tmp_path: Path) -> None:
+    code, told = graphfnp("predict", molecule_run.folder, "C" * 30, "--max-atoms", 20)
+    assert code == 1
+    assert "30 atoms, more than the limit of 20" in told
+    (tmp_path / "in.smi").write_text(f"CCO\n{'C' * 30}\nCCN\n")
+    words = ["-o", tmp_path / "out.json", "--max-atoms", 20]
+    assert graphfnp("predict", molecule_run.folder, tmp_path / "in.smi", *words)[0] == 0
+    found = pd.read_json(tmp_path / "out.json").set_index("row")
+    assert found["status"].tolist() == ["ok", "failed", "ok"]
+    assert found["reason"][1] == "a molecule of 30 atoms, more than the limit of 20"

@@ -15,6 +15,7 @@ import pytest
 
 from graphfnp.service.app import make_app
 from graphfnp.service.engine import Engine
+from graphfnp.service.server import listen
 
 PATIENCE = 300.0  # seconds: the machine may be busy; what is tested is order and loss, not speed
 LONG = ["C" * (20 + k % 40) + "N" for k in range(1500)]
@@ -203,3 +204,10 @@ def test_what_cannot_be_served_is_explained(arguments: list[str]) -> None:
         done = subprocess.run([sys.executable, "-m", "graphfnp.cli.app", "serve", *arguments], capture_output=True)
     assert done.returncode == 2
     assert b"what to do" in done.stderr
+
+
+def test_connections_do_not_hold_back_small_packets() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        listening.listen()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -129,7 +129,7 @@ def predict(
         str | None,
         typer.Option(help="Share of class 1 (or of each class, 0.2,0.5,0.3) among these graphs; or: estimate."),
     ] = None,
-    max_atoms: Annotated[int, typer.Option(help="Larger molecules in a file are refused, each with its size.")] = 1000,
+    max_atoms: Annotated[int, typer.Option(help="Larger molecules are refused, each with its size.")] = 1000,
     workers: Annotated[
         int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
     ] = None,

@@ -20,9 +20,11 @@ from graphfnp.checkpoint import write_json
 from graphfnp.cli.commands import read_input
 from graphfnp.cli.console import domain_cell, err, number, out, percent
 from graphfnp.cli.prior import ESTIMATE, label_mix
+from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.read_smiles import read_molecule
 from graphfnp.datasets.typed_smiles import reads_smiles
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import UNLABELLED
+from graphfnp.graphs import UNLABELLED, PackedGraphs
 from graphfnp.label_shift import estimated_mix, moved_to_mix
 from graphfnp.prediction import TrainedModel, predict
 from graphfnp.records import OK, as_text, prediction_records, record_table
@@ -104,9 +106,29 @@ def _progress() -> Iterator[Watch]:
         yield watch
 
 
+def _none_too_large(
+    graphs: PackedGraphs | None, rows: list[int], problems: tuple[Problem, ...], most_atoms: int
+) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
+    """Molecules of too many atoms are refused, as the stream does; graphs that are none may have any size."""
+    if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
+        return graphs, rows, problems
+    suspects = torch.nonzero(graphs.node_ptr.diff() > most_atoms)[:, 0].tolist()  # hydrogens may be among their nodes
+    reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
+    refused = {one: Problem(rows[one], graphs.text[one], why) for one, why in reasons.items() if isinstance(why, str)}
+    kept = [one for one in range(len(graphs)) if one not in refused]
+    if not refused:
+        return graphs, rows, problems
+    return (
+        graphs.select(torch.tensor(kept, dtype=torch.long)),
+        [rows[one] for one in kept],
+        (*problems, *refused.values()),
+    )
+
+
 def _predict_at_once(model: TrainedModel, asked: Asked) -> Counts:
     settings, schema = asked.settings, model.classifier.schema
-    graphs, rows, problems = read_input(asked.source, schema, asked.data, settings.seed, asked.smiles)
+    read = read_input(asked.source, schema, asked.data, settings.seed, asked.smiles)
+    graphs, rows, problems = _none_too_large(*read, settings.most_atoms)
     predictions = None
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.

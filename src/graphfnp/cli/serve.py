@@ -25,7 +25,6 @@ def serve(
     data: DataFolder = None,
 ) -> None:
     """Serve predictions, explanations and a page at http://HOST:PORT; ends well on SIGTERM and Ctrl-C."""
-    import socket
 
     import torch
 
@@ -46,19 +45,14 @@ def serve(
     from graphfnp.service.app import make_app
     from graphfnp.service.config import ServiceConfig
     from graphfnp.service.engine import Engine
+    from graphfnp.service.server import listen
     from graphfnp.service.server import serve as run_server
 
     torch.set_num_threads(threads)
     config = ServiceConfig(
         host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds
     )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))  # before the model is read: a taken port should be heard of at once
-    except OSError as error:
-        raise InvalidConfig(f"{host}:{port}: {error.strerror}", "a free port", "choose another --port") from None
+    listening = listen(host, port)  # before the model is read: a taken port should be heard of at once
     loaded = open_run(run)
     with err.status("reading the model"):
         has_rationales = loaded.model.classifier.rationales() is not None

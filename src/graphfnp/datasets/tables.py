@@ -104,9 +104,8 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
         lines.append(f"{len(problems)} rows are no molecule:")
         lines += [f"  row {problem.row + 1}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
         if len(problems) > limit:
-            lines.append(
-                f"  and {len(problems) - limit} more: rows {listed([p.row + 1 for p in problems[limit:]], 20)}"
-            )
+            more = [problem.row + 1 for problem in problems[limit:]]
+            lines.append(f"  and {len(more)} more: row{'s' * (len(more) > 1)} {listed(more, 20)}")
     return "\n".join(lines)
 
 

@@ -38,7 +38,7 @@ KNOBS: dict[str, Mapping[str, Any]] = {
 }
 
 # Settings a method always has in the tables. The decoder has no part in predictions, and takes as long as all the rest.
-# The literal method has its paper's scalar: of a kernel that is 0 everywhere a fallback could make no use.
+# The literal method has its paper's scalar: of a kernel that is 0 everywhere a gate could make no use.
 FIXED: dict[str, Mapping[str, Any]] = {
     "graphfnp": {"generation_weight": 0.0},
     "no-rationales": {"generation_weight": 0.0},

@@ -126,7 +126,7 @@ def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
     theirs = published(table, entry["dataset"], entry["backbone"], name, measure)
     if theirs is None:
         return ["", ""]
-    # The fallback is a part of our method, so ours stands there with it.
+    # The gate is a part of our method, so ours stands there with it.
     own = "ece" if entry["method"] == OURS and table == "calibration" else BESIDE_PUBLISHED[table]
     spread = "" if theirs.std is None else f" ± {theirs.std:.1f}"
     return [f"{theirs.mean:.1f}{spread}", f"{100 * entry[f'{own}_mean'] - theirs.mean:+.1f}"]
