@@ -14,7 +14,8 @@ judged on the inner test part. With d = 1 - max_j kappa_j, p a softmax of the lo
     fallback 1     the same with a = 1, nothing fitted
     robust fallback    a of the linear form, fitted for the worse half
     hotter         a temperature of at least 1 and w = d^10
-    gate           logits / sqrt(1 + pi/4 g d), g fitted, and w = d^10: GraphFNP's own
+    gate           logits / sqrt(1 + pi/4 g d), g fitted, and w = d^3: GraphFNP's own
+    gate, d^10     the same with w = d^10
     ..., allowed   the same with the distance that allows for the size of small graphs, as GraphFNP's own has it
     A or B         the one of lower validation loss
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
@@ -23,6 +24,7 @@ judged on the inner test part. With d = 1 - max_j kappa_j, p a softmax of the lo
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from math import pi
 from pathlib import Path
 from statistics import fmean
@@ -147,9 +149,9 @@ def hotter(part: Part, value: float) -> Tensor:
     return mixed(temperature(part, value), part["distance"] ** 10)
 
 
-def gate(part: Part, value: float) -> Tensor:
+def gate(part: Part, value: float, power: int = 3) -> Tensor:
     shrunk = part["logits"] * (1 + pi / 4 * value * part["distance"][:, None]).rsqrt()
-    return mixed(shrunk.softmax(-1).mean(0), part["distance"] ** 10)
+    return mixed(shrunk.softmax(-1).mean(0), part["distance"] ** power)
 
 
 def vote(part: Part, value: float) -> Tensor:
@@ -191,6 +193,7 @@ def forms(validation: Part, test: Part, weight: Tensor) -> dict[str, Tensor]:
         fit("fallback" + suffix, fallback, shares, parts=these)
         fit("hotter" + suffix, hotter, hot, parts=these)
         fit("gate" + suffix, gate, gates, parts=these)
+        fit("gate, d^10" + suffix, partial(gate, power=10), gates, parts=these)
         for first in ("hotter" + suffix, "gate" + suffix):
             better = min(first, "fallback" + suffix, key=losses.__getitem__)
             found[f"{first} or fallback"] = found[better]

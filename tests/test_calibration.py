@@ -52,9 +52,10 @@ def test_temperature_that_made_the_labels_is_found(num_classes, temperature):
 @pytest.mark.parametrize("num_draws", [1, 32])
 def test_gate_that_made_the_labels_of_far_graphs_is_found(num_draws):
     logits = 3 * torch.randn(10_000, 2, generator=seeded())
-    distance = 0.7 * torch.rand(10_000, generator=seeded(1)).square()  # near enough for the gate alone
+    distance = torch.rand(10_000, generator=seeded(1)).square()
     noisy = logits + (20 * distance).sqrt()[:, None] * torch.randn(10_000, 2, generator=seeded(2))
-    y = drawn_from(noisy.softmax(-1))
+    share = FAMILIES["gate"].member(20.0).fallback_share(distance)[:, None]  # the least doubt of far graphs
+    y = drawn_from((1 - share) * noisy.softmax(-1) + share / 2)
     found = fit_calibration(logits.expand(num_draws, -1, -1), y, distance, candidates=ALL)
     assert found.temperature == 1
     assert found.gate == pytest.approx(20, rel=0.15)

@@ -12,7 +12,6 @@ from graphfnp.calibration.transformation import Calibration, fallback_weight, lo
 from graphfnp.errors import InvalidConfig, listed
 
 FEWEST_GRAPHS = 10
-FAR = 10.0  # power of d beside a gate: if each of ten rationales is linked with at most 1 - d, none is with d^10
 LEAST = 0.005  # of a fallback, but for none at all
 NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
 
@@ -31,7 +30,7 @@ class Family:
 FAMILIES = {
     "temperature": Family(0.2, 10.0, lambda value: Calibration(temperature=value), by_distance=False),
     # Never alone: validation graphs that are all near cannot say that far ones need no doubt.
-    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value, fallback=LEAST, power=FAR)),
+    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value, fallback=LEAST)),
     "fallback": Family(LEAST, 1.0, lambda value: Calibration(fallback=value)),
 }
 AUTO = ("auto",)  # these of the two, by whether there is a distance that tells something
