@@ -7,11 +7,10 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-import torch
 from torch import Tensor
 
 from graphfnp.classifier import GraphClassifier
-from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
+from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.split import random_split
 from graphfnp.explainers.explain import explain
@@ -20,12 +19,11 @@ from graphfnp.methods import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.training import TrainingConfig, train
 
-SEEDS = (8, 9, 10)
+SEEDS, LATER_SEEDS = (8, 9, 10), (11, 12, 13)
 
 
-def motifs(seed: int, alike: bool) -> Dataset:
+def motifs(seed: int) -> Dataset:
     graphs = generate_ba2motifs(1000, seed)
-    graphs = constant_features(graphs) if alike else graphs
     return Dataset("ba2motifs", graphs, random_split(graphs.y, seed=seed))
 
 
@@ -45,7 +43,7 @@ def trained(dataset: Dataset, method: str, epochs: int, seed: int, **settings: A
 def test_gsat_attends_to_the_motif() -> None:
     found = []
     for seed in SEEDS:
-        dataset = motifs(seed, alike=False)
+        dataset = motifs(seed)
         # Without batch norm: both passes share its statistics, which fit only the one whose edges are attended to.
         model = trained(dataset, "gsat", 60, seed, prior_floor=0.5, **{"backbone.batch_norm": False})
         found.append(edge_roc_auc(explain(model, dataset.test, "gsat").edge_mask, truth_of(dataset.test)))
@@ -53,10 +51,12 @@ def test_gsat_attends_to_the_motif() -> None:
 
 
 @pytest.mark.slow
-def test_pg_explainer_finds_houses() -> None:
-    """A cycle is a house without an edge: taken for all that is no house, it has no edge that speaks for it."""
-    dataset = motifs(SEEDS[0], alike=True)
-    houses = dataset.test.select(torch.where(dataset.test.y == 1)[0])
-    model = trained(dataset, "vanilla", 40, SEEDS[0])
-    found = explain(model, houses, "pg-explainer", training=dataset.train, seed=SEEDS[0])
-    assert edge_roc_auc(found.edge_mask, truth_of(houses)) >= 0.80
+def test_pg_explainer_finds_the_motif() -> None:
+    """In a model that also learned from parts: else cycles may be all that is no house, and no edge speaks for them."""
+    found = []
+    for seed in LATER_SEEDS:
+        dataset = motifs(seed)
+        model = trained(dataset, "no-rationales", 40, seed, generation_weight=0.0)
+        masks = explain(model, dataset.test, "pg-explainer", training=dataset.train, seed=seed).edge_mask
+        found.append(edge_roc_auc(masks, truth_of(dataset.test)))
+    assert min(found) >= 0.80, found

@@ -54,7 +54,8 @@ MOTIF_SEEDS = (8, 9, 10)
 LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop_at": 40}
 ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5}
 MOTIFS: dict[str, Mapping[str, Any]] = {
-    "vanilla": LEARNED, "graphfnp": LEARNED, "gsat": {**ATTENDED, "backbone.batch_norm": False},
+    "vanilla": LEARNED, "graphfnp": LEARNED, "no-rationales": LEARNED,
+    "gsat": {**ATTENDED, "backbone.batch_norm": False},
 }  # fmt: skip
 
 

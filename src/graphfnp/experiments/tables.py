@@ -118,6 +118,7 @@ def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
 
 SMALL = ("bbbp", "bace")
 OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300}
+PG = {"explainer": "pg-explainer", "measure": "explanation", "limit": 300, "repeats": 2}
 FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
 
 TABLES = {
@@ -134,6 +135,7 @@ TABLES = {
             "explanation-auc", "Explanations against known reasons",
             (
                 *_explainers("explanation", 300, 60),
+                Row("pg-explainer, parts learned", "no-rationales", explain=PG),
                 Row("graphfnp", "graphfnp", {"generation_weight": 1.0}, OWN),
             ),
             ("ba2motifs", "ba2motifs_plain", "mutagenicity"), ("gin", "gcn"),
