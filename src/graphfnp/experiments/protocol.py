@@ -38,11 +38,13 @@ KNOBS: dict[str, Mapping[str, Any]] = {
 }
 
 # Settings a method always has in the tables. The decoder has no part in predictions, and takes as long as all the rest.
-# The literal method has its paper's scalar: of a kernel that is 0 everywhere a gate could make no use.
+# The literal method has its paper's scalar: of a kernel that is 0 everywhere a gate could make no use. So has Graph-GP:
+# its draws hold its doubt of far graphs already.
 FIXED: dict[str, Mapping[str, Any]] = {
     "graphfnp": {"generation_weight": 0.0},
     "no-rationales": {"generation_weight": 0.0},
     "paper": {"generation_weight": 0.0, "training.calibration": "temperature"},
+    "graph-gp": {"training.calibration": "temperature"},
 }
 
 # Members of an ensemble are vanilla networks, at the values chosen for these.
