@@ -122,7 +122,7 @@ def trained(dataset: str, seed: int, method: str, overrides: dict) -> tuple[Part
             with torch.no_grad():
                 kappa = torch.cat([model.correlation_probability(batch) for batch in part.batches(256)])
             found |= {"kappa": kappa, "label": model.rationale_prior.label, "distance": 1 - kappa.amax(1)}
-            found["allowed"] = found["distance"] if raw.distance is None else raw.distance
+            found["allowed"] = raw.distance
         parts.append(found)
     return parts[0], parts[1], model.class_weight
 

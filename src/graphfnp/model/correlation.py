@@ -81,6 +81,7 @@ class StochasticCorrelation(nn.Module):
         if not self.running:
             return torch.ones_like(x)
         mean_x, mean_d, mean_xx, mean_xd = self.size_moments
-        spread = (mean_xx - mean_x.square()).clamp(min=1e-8)  # graphs of one size have none, and no slope
-        slope = (mean_xd - mean_x * mean_d).clamp(min=0) / spread
+        spread, joint = mean_xx - mean_x.square(), (mean_xd - mean_x * mean_d).clamp(min=0)
+        known = spread > 1e-4 * mean_x.square()  # among graphs of one size both are the noise of their last digits
+        slope = torch.where(known, joint / spread.clamp(min=1e-12), 0.0)
         return (1 + slope * (x - mean_x) / mean_d.clamp(min=1e-4)).clamp(min=1)

@@ -204,7 +204,10 @@ class GraphFNP(GraphClassifier):
 
     def correlation_probability(self, batch: Batch, encoded: Any = None) -> Tensor:
         """kappa at the means, [graphs, rationales]."""
-        return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean).exp()
+        return self._log_correlation(batch, encoded).exp()
+
+    def _log_correlation(self, batch: Batch, encoded: Any) -> Tensor:
+        return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
 
     def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
         if self.config.rationales == "none":
@@ -215,8 +218,7 @@ class GraphFNP(GraphClassifier):
         """1 - max_j kappa_ij^(1 / a_i): how far a graph is from every rationale, with the allowance a for few nodes."""
         if self.config.rationales == "none":
             return None
-        log_kappa = self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
-        return 1 - (log_kappa.amax(-1) / self.correlation.allowance(batch.sizes)).exp()
+        return 1 - (self._log_correlation(batch, encoded).amax(-1) / self.correlation.allowance(batch.sizes)).exp()
 
     def rationales(self) -> Rationales | None:
         if self.config.rationales == "none":
