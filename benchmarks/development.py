@@ -55,6 +55,11 @@ VARIANTS = {
     "graphfnp": ("graphfnp", {}),
     "graphfnp without z^D": ("graphfnp", {"graph_embedding": "withheld"}),
     "graphfnp without parts": ("graphfnp", {"subgraph_weight": 0.0}),
+    "graphfnp, head of two layers": ("graphfnp", {"head_layers": 2, "head_width": 64}),
+    "graphfnp, head of two layers, parts count .3": (
+        "graphfnp",
+        {"head_layers": 2, "head_width": 64, "subgraph_weight": 0.3},
+    ),
     "bbp, weights start at deviation .05": ("bbp", {"initial_std": 0.05}),
     "bbp": ("bbp", {}),
 }

@@ -77,7 +77,8 @@ def gsat(seed: int, part: str, features: str, **settings: Any) -> Scores:
 def pg(seed: int, part: str, features: str = "alike", method: str = "vanilla", start: float = MOTIFS.start) -> Scores:
     """The control without rationales is a Vanilla that also learned that parts without the motif tell nothing."""
     dataset = motifs(seed, features)
-    model = trained(dataset, method, 40, seed, **({"generation_weight": 0.0} if method == "no-rationales" else {}))
+    settings = {"generation_weight": 0.0, "subgraph_weight": 1.0} if method == "no-rationales" else {}
+    model = trained(dataset, method, 40, seed, **settings)
     return judged(model, dataset, PGExplainer(replace(MOTIFS, start=start), seed), part, seed)
 
 

@@ -126,6 +126,19 @@ def test_slow_explainers_have_fewer_seeds_and_explain_vanilla(tmp_path):
     assert cells["subgraphx"][0].trained in results
 
 
+def test_slow_explainers_see_no_giants_and_builders_only_typed_nodes(tmp_path):
+    table = TABLES["rationale-f1"].only(columns=["sst2", "github_egos"], backbones=["gcn"])
+    results = complete(tmp_path, TABLES["calibration"].only(["sst2", "github_egos"], ["gcn"], ["vanilla"]))
+    groups = {(group.column.name, group.row.label): group for group in table.groups()}
+    assert ("github_egos", "xgnn") in groups
+    assert ("sst2", "xgnn") not in groups
+    on_vanilla = {key: group for key, group in groups.items() if group.row.method == "vanilla"}
+    largest = {key: group.cells(results)[0].explain.get("largest") for key, group in on_vanilla.items()}
+    assert largest["github_egos", "subgraphx"] == 50
+    assert largest["github_egos", "gnn-explainer"] is None
+    assert largest["sst2", "subgraphx"] is None
+
+
 def test_table_json_prints_cells_without_training(tmp_path):
     complete(tmp_path / "cells", PART)
     arguments = ["table", "calibration", "--results", str(tmp_path), "--json"]

@@ -1,6 +1,7 @@
 """Coalition explainers: batches and memo, the search, and masks through PyG's Explainer on any graph classifier."""
 
 import copy
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from torch_geometric.explain import Explainer
 from torch_geometric.nn import GATConv, GCNConv, GINConv, global_mean_pool
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.explainers import local_states
 from graphfnp.explainers.coalition_explainer import CoalitionExplainer
 from graphfnp.explainers.coalitions import Evaluator, Game
 from graphfnp.explainers.gstarx import GStarX, GStarXConfig, best_nodes, sampled_nodes
@@ -123,6 +125,22 @@ def test_coalitions_from_remembered_states_equal_those_seen_whole(backbone: str)
         assert max(one.worth.values()) - min(one.worth.values()) > 1e-3, "coalitions differ, or equality says nothing"
     nodes = sum(coalition.bit_count() for some in coalitions for coalition in some)
     assert evaluator.states[-1].filled < nodes / 3
+
+
+def test_memory_of_states_has_an_end_and_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Around a hub hardly two coalitions are alike for any node."""
+    monkeypatch.setattr(local_states, "REMEMBERED", 100)
+    model = settled(vanilla(**{"backbone.name": "gin"}))
+    graphs = packed([(10, [(0, leaf) for leaf in range(1, 10)])] * 2, [0, 1])
+    graphs = replace(graphs, x=torch.arange(20).unsqueeze(1).remainder(3))
+    whole, parts = games_of(graphs), games_of(graphs)
+    coalitions = [range(1, 1 << game.num_nodes) for game in whole]
+    Evaluator(lambda x, e, b, edge_attr: model(x, e, b, edge_attr).exp(), 3).fill(zip(whole, coalitions, strict=True))
+    evaluator = LocalEvaluator(model, 3, node_budget=200)
+    evaluator.fill(zip(parts, coalitions, strict=True))
+    assert max(layer.filled for layer in evaluator.states[1:]) <= 100 + 210
+    for one, other in zip(whole, parts, strict=True):
+        assert one.worth == pytest.approx(other.worth, abs=1e-5)
 
 
 def test_remembered_states_know_directions_and_more_than_64_nodes() -> None:

@@ -41,7 +41,7 @@ def measure_explainer(
 def explained(model: TrainedModel, dataset: Dataset, explain: Mapping[str, Any], seed: int) -> dict[str, Any]:
     name, limit = explain["explainer"], explain.get("limit")
     if explain["measure"] == "rationale-f1":
-        return explainer_rationale_f1(model.classifier, dataset, name, seed, limit)
+        return explainer_rationale_f1(model.classifier, dataset, name, seed, limit, largest=explain.get("largest"))
     if name == OWN:
         return own_scores(model, dataset, seed, limit)
     return explanation_scores(model.classifier, dataset, name, seed, limit, repeats=explain.get("repeats", 1))

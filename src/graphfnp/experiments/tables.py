@@ -10,6 +10,8 @@ from graphfnp.experiments.choice import Choice, cell_of, choose
 from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, Column
 from graphfnp.experiments.results import Results
 
+SLOW_SEEDS = 3
+
 
 @dataclass(frozen=True)
 class Row:
@@ -19,7 +21,8 @@ class Row:
     method: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
     explain: Mapping[str, Any] = field(default_factory=dict)  # as in Cell
-    seeds: int | None = None  # the first of the column's; None: all
+    slow: bool = False  # three seeds, and graphs no larger than the column says
+    builds: bool = False  # graphs node by node, so that nodes must have types
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,12 @@ class Group:
             return []
         chosen = {**overrides, **self.row.overrides}
         cells = [cell_of(self.column, self.backbone, self.row.method, seed, chosen) for seed in self.seeds]
-        return [replace(cell, explain=self.row.explain) for cell in cells]
+        smaller = {"largest": self.column.largest} if self.row.slow and self.column.largest else {}
+        return [replace(cell, explain={**self.row.explain, **smaller}) for cell in cells]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        return self.column.seeds[: self.row.seeds]
+        return self.column.seeds[: SLOW_SEEDS if self.row.slow else None]
 
     def missing(self, results: Results) -> list[Cell]:
         """What is to be done next: the cells the choice waits for, or else its own."""
@@ -73,7 +77,9 @@ class Table:
         for backbone in self.backbones:
             for name in self.columns:
                 if backbone in COLUMNS[name].backbones:
-                    yield from (Group(row, COLUMNS[name], backbone) for row in self.rows)
+                    column = COLUMNS[name]
+                    rows = (row for row in self.rows if not (row.builds and column.continuous))
+                    yield from (Group(row, column, backbone) for row in rows)
 
     def missing(self, results: Results) -> list[Cell]:
         """Cells that can be done now, each once, the most urgent first."""
@@ -107,13 +113,13 @@ def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, .
 def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
     """All peers on the model they explain: Vanilla's, or GSAT's own."""
     for name in ("gnn-explainer", "pg-explainer", "xgnn", "gnn-interpreter", "gstarx", "gsat", "subgraphx"):
-        if measure == "explanation" and name in ("xgnn", "gnn-interpreter"):
+        builds, slow = name in ("xgnn", "gnn-interpreter"), name in ("gstarx", "subgraphx")
+        if measure == "explanation" and builds:
             continue  # they explain the model, not a graph
-        slow = name in ("gstarx", "subgraphx")
         explain = {"explainer": name, "measure": measure, "limit": slow_limit if slow else limit}
         if measure == "explanation":
             explain["repeats"] = 2  # for stability over seeds
-        yield Row(name, "gsat" if name == "gsat" else "vanilla", explain=explain, seeds=3 if slow else None)
+        yield Row(name, "gsat" if name == "gsat" else "vanilla", explain=explain, slow=slow, builds=builds)
 
 
 SMALL = ("bbbp", "bace")

@@ -17,6 +17,7 @@ from graphfnp.networks.convolutions import GCNLayer
 from graphfnp.networks.normalisation import normalised
 
 TOGETHER = 1 << 15  # nodes of coalitions looked up at one time: few enough for the cache
+REMEMBERED = 1 << 19  # states of a layer: around a hub no two coalitions are alike, and memory would have no end
 
 
 def is_local(model: nn.Module, games: Sequence[Game]) -> bool:
@@ -62,8 +63,12 @@ class LocalEvaluator(Evaluator):
         depth, width = len(self.backbone.layers), self.backbone.out_width
         self.graphs = Graphs()
         self.edge_attr: Tensor | None = None
+        self.states = [Rows(width, self.device)]  # [0]: what the first layer reads
+        self._forget(depth, width)
+
+    def _forget(self, depth: int, width: int) -> None:
         self.numbers = [Numbering() for _ in range(depth)]  # of the surroundings after each layer
-        self.states = [Rows(width, self.device) for _ in range(depth + 1)]  # [0]: what the first layer reads
+        self.states = [self.states[0], *(Rows(width, self.device) for _ in range(depth))]
 
     def _cost(self, game: Game, coalition: NodeSet) -> int:
         return game.num_nodes
@@ -72,6 +77,8 @@ class LocalEvaluator(Evaluator):
     def _ask(self, wanted: Sequence[tuple[Game, Sequence[NodeSet]]]) -> None:
         for game in dict.fromkeys(game for game, _ in wanted if game not in self.graphs):
             self._introduce(game)
+        if max(layer.filled for layer in self.states[1:]) > REMEMBERED:
+            self._forget(len(self.numbers), self.backbone.out_width)
         seen = Occurrences.of(self.graphs, wanted, len(self.numbers), self.reads_degrees)
         inside, sizes = seen.by_coalition()
         rows = torch.from_numpy(self._rows(len(self.numbers), seen, inside)).to(self.device)

@@ -61,9 +61,10 @@ def explainer_rationale_f1(
     limit: int | None = None,
     per_class: int = PER_CLASS,
     watch: Callable[[int], None] | None = None,
+    largest: int | None = None,
 ) -> dict[str, Any]:
-    """Rationale F1 on the test part, of rationales found in the training part (in ``limit`` graphs of it, if given)."""
-    graphs = subset(dataset.train, limit, seed)
+    """Rationale F1 on the test part, of rationales found in the training part (in :func:`subset` of it, if given)."""
+    graphs = subset(dataset.train, limit, seed, largest)
     rationales, seconds = explainer_rationales(classifier, graphs, name, per_class, seed, watch)
     test = dataset.test
     embedding = collect(classifier, test).embedding
@@ -149,8 +150,10 @@ def with_known_reasons(graphs: PackedGraphs, dataset: str) -> PackedGraphs:
     return graphs.select(torch.where(known)[0])
 
 
-def subset(graphs: PackedGraphs, limit: int | None, seed: int) -> PackedGraphs:
-    """A random choice of at most ``limit`` graphs that belongs to the seed, in their order."""
+def subset(graphs: PackedGraphs, limit: int | None, seed: int, largest: int | None = None) -> PackedGraphs:
+    """A random choice of at most ``limit`` graphs (of at most ``largest`` nodes) that belongs to the seed, in order."""
+    if largest is not None:
+        graphs = graphs.select(torch.where(graphs.node_ptr.diff() <= largest)[0])
     if limit is None or limit >= len(graphs):
         return graphs
     chosen = torch.randperm(len(graphs), generator=stream(seed, "explained graphs"))[:limit]

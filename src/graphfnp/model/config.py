@@ -39,8 +39,8 @@ class GraphFNPConfig:
     local_dim: int = 16  # of u
     posterior: Literal["amortised", "prior"] = "prior"  # in training u ~ q(u|G) (paper) or u ~ p(u|C, z^R)
     label_head: Literal["concatenate", "additive"] = "additive"
-    head_layers: int = 1
-    head_width: int = 256
+    head_layers: int = 2  # one cannot answer for graphs and for their parts: parts lie at the rim of the same space
+    head_width: int = 64
 
     # Weights of the loss terms.
     kl_weight: float = 0.01
@@ -52,7 +52,7 @@ class GraphFNPConfig:
     rationale_rate_scale: float = 5.0  # learning-rate factor of the E-step
 
     # Rationales are small, so the classifier and the decoder also see random connected parts of the graphs.
-    subgraph_weight: float = 1.0  # classification of parts with the label of the whole
+    subgraph_weight: float = 0.3  # classification of parts with the label of the whole
     decoder: GraphDecoderConfig = field(default_factory=GraphDecoderConfig)
     decoder_graphs: int = 16  # graphs of a batch that the decoder learns from in a step
     decoder_parts: float = 0.5  # share of those that are replaced by a part that tells the class
@@ -86,6 +86,7 @@ def paper(backbone: BackboneConfig | None = None) -> GraphFNPConfig:
         posterior="amortised",
         label_head="concatenate",
         head_layers=3,
+        head_width=256,
         data_weight=1.0,
         rationale_weight=1.0,
         link_weight=0.0,
