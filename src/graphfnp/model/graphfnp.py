@@ -25,6 +25,8 @@ from graphfnp.networks.draws import normal_draws, uniform_draws
 from graphfnp.networks.gaussian import Gaussian
 from graphfnp.rationales import Rationales, Structure
 
+NESTED = 2  # draws of C and u for one of z^D and z^R
+
 
 class GraphFNP(GraphClassifier):
     """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 1)."""
@@ -75,27 +77,38 @@ class GraphFNP(GraphClassifier):
         return (encoded or self.encode(batch)).graph_embedding.mean
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
+        """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs.
+
+        Embeddings move little and cost most, C and u the other way round: so each draw of z^D and z^R serves several
+        of C and u.
+        """
         if self.config.rationales == "none":
             return self.logits(self.embedding_draws(batch, num_draws, seed, encoded), None, spare=True)
         encoded = encoded or self.encode(batch)
-        rationales, log_kappa = self.linked_draws(batch, num_draws, seed, encoded)
+        outer = self.embeddings_drawn(num_draws)
+        rationales, log_kappa = (found.unsqueeze(1) for found in self.linked_draws(batch, num_draws, seed, encoded))
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.config.draws)
-        local = self.summarise(log_kappa, rationales, uniform.to(log_kappa).unsqueeze(1))
         noise = normal_draws(num_draws, self.config.local_dim, seed, "local", self.config.draws)
-        z = self.embedding_draws(batch, num_draws, seed, encoded)
-        return self.logits(z, local.at(noise.to(z).unsqueeze(1)), spare=True)
+        uniform, noise = (drawn.to(log_kappa).view(outer, -1, 1, drawn.shape[-1]) for drawn in (uniform, noise))
+        local = self.summarise(log_kappa, rationales, uniform)  # [outer, inner, graphs, local_dim]
+        z = self.embedding_draws(batch, outer, seed, encoded).unsqueeze(1)
+        return self.logits(z, local.at(noise), spare=True).flatten(0, 1)
+
+    def embeddings_drawn(self, num_draws: int) -> int:
+        """How many of the draws have embeddings of their own."""
+        return num_draws if self.config.draws == "plain" or num_draws % NESTED else num_draws // NESTED
 
     def linked_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> tuple[Tensor, Tensor]:
         """Draws of z^R, and log kappa between them and those of z^D; kept with the encoding where nothing learns."""
         encoded = encoded or self.encode(batch)
         if (found := encoded.kept.get((num_draws, seed))) is not None:
             return found
-        rationales, embedding = self.rationale_draws(num_draws, seed), encoded.graph_embedding
+        outer, embedding = self.embeddings_drawn(num_draws), encoded.graph_embedding
+        rationales = self.rationale_draws(outer, seed)
         if embedding.log_std.ndim == 0:  # all graphs move alike in a draw: as well the rationales move the other way
-            graphs, others = embedding.mean, rationales - embedding.log_std.exp() * self.graph_noise(num_draws, seed)
+            graphs, others = embedding.mean, rationales - embedding.log_std.exp() * self.graph_noise(outer, seed)
         else:
-            graphs, others = self.embedding_draws(batch, num_draws, seed, encoded), rationales
+            graphs, others = self.embedding_draws(batch, outer, seed, encoded), rationales
         drawn = rationales, self.correlation.log_probability(graphs, others)
         if not torch.is_grad_enabled():
             encoded.kept[num_draws, seed] = drawn
