@@ -53,12 +53,12 @@ CLUSTERS, TEST, VALIDATION = 25, 0.15, 0.12
 VARIANTS = {
     "vanilla": ("vanilla", {}),
     "graphfnp": ("graphfnp", {}),
-    "graphfnp without z^D": ("graphfnp", {"graph_embedding": "withheld"}),
-    "graphfnp without parts": ("graphfnp", {"subgraph_weight": 0.0}),
-    "graphfnp, head of two layers": ("graphfnp", {"head_layers": 2, "head_width": 64}),
-    "graphfnp, head of two layers, parts count .3": (
+    "graphfnp, parts count 1": ("graphfnp", {"subgraph_weight": 1.0}),
+    "graphfnp, head of one layer, parts count 1": ("graphfnp", {"head_layers": 1, "subgraph_weight": 1.0}),
+    "graphfnp without parts, head of one layer": ("graphfnp", {"head_layers": 1, "subgraph_weight": 0.0}),
+    "graphfnp without z^D, head of one layer, parts count 1": (
         "graphfnp",
-        {"head_layers": 2, "head_width": 64, "subgraph_weight": 0.3},
+        {"graph_embedding": "withheld", "head_layers": 1, "subgraph_weight": 1.0},
     ),
     "bbp, weights start at deviation .05": ("bbp", {"initial_std": 0.05}),
     "bbp": ("bbp", {}),
