@@ -17,6 +17,7 @@ from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.decoding.candidates import nearest_parts, refined_hash
 from graphfnp.decoding.config import decoding_for
 from graphfnp.decoding.coverage import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
+from graphfnp.decoding.evidence import evidence
 from graphfnp.decoding.explanation import edge_losses, explain_by_rationales, kernel_odds
 from graphfnp.decoding.find import is_sound
 from graphfnp.decoding.pruning import pruned
@@ -108,7 +109,10 @@ def test_pruning_names_the_smaller_structure_where_the_data_cannot_tell(tiny_run
     smaller = pruned(model, [with_tail], torch.tensor([0]), config, Support.of(graphs))[0]
     assert nx.is_connected(as_networkx(smaller))
     assert smaller.num_nodes >= config.smallest
-    free = pruned(model, [with_tail], torch.tensor([0]), replace(config, tolerance=1e6))[0]
+    # Tolerance is of the odds for the class: a rationale of the class the model takes this for.
+    count = len(model.classifier.rationales())
+    believed = evidence(model, [with_tail] * count, torch.arange(count)).log_odds.argmax()
+    free = pruned(model, [with_tail], believed.view(1), replace(config, tolerance=1e6))[0]
     assert free.num_nodes == config.smallest
 
 

@@ -32,8 +32,8 @@ KNOBS: dict[str, Mapping[str, Any]] = {
     "evidential": {"prior_weight": 0.1},
     "laplace": {"backbone.dropout": 0.2},
     "swag": {"scale": 4.0},
-    "graphfnp": {"backbone.dropout": 0.2},
-    "no-rationales": {"backbone.dropout": 0.2},
+    "graphfnp": {"subgraph_weight": 1.0},
+    "no-rationales": {"subgraph_weight": 1.0},
     "paper": {"kl_weight": 0.1},
 }
 

@@ -9,7 +9,10 @@ from graphfnp.networks.mlp import mlp
 
 
 class LabelHead(nn.Module):
-    """Concatenate: MLP([z, u]) as printed. Additive: MLP(relu(z)) + W u, where the noise of u does not wash out z."""
+    """Concatenate: MLP([z, u]) as printed. Additive: MLP(relu(z)) + W u, where the noise of u does not wash out z.
+
+    Where z is withheld (``dims`` 0) the additive form is W u + b.
+    """
 
     def __init__(
         self,
@@ -27,7 +30,7 @@ class LabelHead(nn.Module):
             self.graph_part = mlp(dims, *hidden, num_classes)
             self.local_part = nn.Linear(local_dim, num_classes, bias=False) if local_dim else None
         else:
-            self.layers = mlp(dims + local_dim, *hidden, num_classes)
+            self.layers = mlp(dims + local_dim, *(hidden if form == "concatenate" else []), num_classes)
 
     def forward(self, graph_embedding: Tensor | None, local_rationale: Tensor | None, spare: bool = False) -> Tensor:
         """[..., classes]; either part may be withheld, leading dimensions broadcast.
