@@ -56,7 +56,8 @@ def test_pg_explainer_finds_the_motif() -> None:
     found = []
     for seed in LATER_SEEDS:
         dataset = motifs(seed)
-        model = trained(dataset, "no-rationales", 40, seed, generation_weight=0.0, subgraph_weight=1.0)
+        settings = {"generation_weight": 0.0, "subgraph_weight": 1.0, "head_layers": 1}
+        model = trained(dataset, "no-rationales", 40, seed, **settings)
         masks = explain(model, dataset.test, "pg-explainer", training=dataset.train, seed=seed).edge_mask
         found.append(edge_roc_auc(masks, truth_of(dataset.test)))
     assert min(found) >= 0.80, found

@@ -55,7 +55,9 @@ TUNED_AS = {"deep-ensemble": "vanilla"}
 MOTIF_SEEDS = (8, 9, 10)
 LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop_at": 40}
 ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5}
-PARTS = {**LEARNED, "subgraph_weight": 1.0}  # as much as wholes: here a part is either the reason or knows nothing
+# Parts count as much as wholes: here a part is either the reason or knows nothing. A head of one layer must then look
+# for something in both classes; one of two may take whatever is no house for a cycle, which leaves nothing to explain.
+PARTS = {**LEARNED, "subgraph_weight": 1.0, "head_layers": 1}
 MOTIFS: dict[str, Mapping[str, Any]] = {
     "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": PARTS,
     "gsat": {**ATTENDED, "backbone.batch_norm": False},
