@@ -57,9 +57,9 @@ LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop
 ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5}
 # Parts count as much as wholes: here a part is either the reason or knows nothing. A head of one layer must then look
 # for something in both classes; one of two may take whatever is no house for a cycle, which leaves nothing to explain.
-PARTS = {**LEARNED, "subgraph_weight": 1.0, "head_layers": 1}
+PARTS = {**LEARNED, "subgraph_weight": 1.0}
 MOTIFS: dict[str, Mapping[str, Any]] = {
-    "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": PARTS,
+    "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": {**PARTS, "head_layers": 1},
     "gsat": {**ATTENDED, "backbone.batch_norm": False},
 }  # fmt: skip
 
