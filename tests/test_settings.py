@@ -105,3 +105,9 @@ def test_the_paper_preset_is_the_literal_method() -> None:
     )  # fmt: skip
     assert (paper.link_weight, paper.separation_weight, paper.subgraph_weight) == (0, 0, 0)
     assert (paper.draws, paper.decoder.form, paper.decoder.size_condition) == ("plain", "prefix", False)
+
+
+@pytest.mark.parametrize("name", ["rationales_per_class", "local_dim", "head_layers", "head_width"])
+def test_a_count_below_one_is_an_error_that_names_it(name: str) -> None:
+    with pytest.raises(InvalidConfig, match=f"{name}=0"):
+        make_config("graphfnp", {name: 0})

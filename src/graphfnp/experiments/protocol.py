@@ -55,8 +55,8 @@ TUNED_AS = {"deep-ensemble": "vanilla"}
 MOTIF_SEEDS = (8, 9, 10)
 LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40, "training.stop_at": 40}
 ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "training.stop_at": 60, "prior_floor": 0.5}
-# Parts count as much as wholes: here a part is either the reason or knows nothing. A head of one layer must then look
-# for something in both classes; one of two may take whatever is no house for a cycle, which leaves nothing to explain.
+# Parts count as much as wholes: here a part is either the reason or knows nothing. PGExplainer's model has a head of
+# one layer, which must look for something in both classes: one of two may take whatever is no house for a cycle.
 PARTS = {**LEARNED, "subgraph_weight": 1.0}
 MOTIFS: dict[str, Mapping[str, Any]] = {
     "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": {**PARTS, "head_layers": 1},

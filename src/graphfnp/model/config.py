@@ -60,10 +60,10 @@ class GraphFNPConfig:
     draws: DrawKind = "quasi"
 
     def __post_init__(self) -> None:
-        if self.rationales_per_class < 1 or self.local_dim < 1 or self.embedding_dim < 1:
+        counted = ("rationales_per_class", "local_dim", "embedding_dim", "head_layers", "head_width")
+        if any(getattr(self, name) < 1 for name in counted):
             raise InvalidConfig(
-                f"rationales_per_class={self.rationales_per_class}, local_dim={self.local_dim}, "
-                f"embedding_dim={self.embedding_dim}",
+                ", ".join(f"{name}={getattr(self, name)}" for name in counted),
                 "at least 1 each",
                 "change these settings",
             )
