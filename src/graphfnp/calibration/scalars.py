@@ -12,6 +12,7 @@ from graphfnp.calibration.transformation import Calibration, fallback_weight, lo
 from graphfnp.errors import InvalidConfig, listed
 
 FEWEST_GRAPHS = 10
+BEND = 6  # of the least doubt d^6: .05 at d = .6, where usual graphs are, and .74 at .95
 LEAST = 0.005  # of a fallback, but for none at all
 NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
 
@@ -30,8 +31,8 @@ class Family:
 FAMILIES = {
     "temperature": Family(0.2, 10.0, lambda value: Calibration(temperature=value), by_distance=False),
     # Never alone: validation graphs that are all near cannot say that far ones need no doubt.
-    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value, fallback=LEAST)),
-    "fallback": Family(LEAST, 1.0, lambda value: Calibration(fallback=value)),
+    "gate": Family(0.01, 400.0, lambda value: Calibration(gate=value, fallback=LEAST, bend=BEND)),
+    "fallback": Family(LEAST, 1.0, lambda value: Calibration(fallback=value, bend=BEND)),
 }
 AUTO = ("auto",)  # these of the two, by whether there is a distance that tells something
 WITH_DISTANCE, WITHOUT = ("gate",), ("temperature",)

@@ -20,12 +20,13 @@ LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could n
 
 @dataclass(frozen=True)
 class Calibration:
-    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate d) eps) + w / K, w = a d + (1 - a) d^3.
+    """p = (1 - w) softmax(scale f / temperature + offset + sqrt(gate d) eps) + w / K, w = a d + (1 - a) d^b.
 
     Gate and fallback (a) are the N(0, I) a graph falls back on where no rationale is near: the one as noise of the
     logits, the other as the share w of draws in which no rationale is linked, so that all classes are equally
     probable. Where the distance d is 0 neither does anything; unlike a temperature, the fallback bounds how sure a far
-    graph can be, and however little of it validation graphs asked for, w is at least d^3. A fallback of 0 is none.
+    graph can be, and however little of it validation graphs asked for, w is at least d^b, b the bend. A fallback of 0
+    is none.
     What comes next acts on the mean over draws, and the draws follow it: the curves of isotonic scaling, and
     ``log_prior`` (log of new over old class frequency), which moves predictions to another label mix by Bayes' rule.
     """
@@ -33,6 +34,7 @@ class Calibration:
     temperature: float = 1.0
     gate: float = 0.0
     fallback: float = 0.0  # in [0, 1]
+    bend: int = 3  # how sharply doubt of far graphs sets in; models fitted before this was stored have 3
     log_prior: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()  # one for each class, as the offset: vector scaling
     offset: tuple[float, ...] = ()
@@ -75,9 +77,9 @@ class Calibration:
         return scaled * (1 + PROBIT * variance).rsqrt() if noise is None else scaled + variance.sqrt() * noise
 
     def fallback_share(self, distance: Tensor | None) -> Tensor:
-        """w = a d + (1 - a) d^3 of distances d [N], a the fallback."""
+        """w = a d + (1 - a) d^b of distances d [N], a the fallback, b the bend."""
         known = self._known(distance)
-        return self.fallback * known + (1 - self.fallback) * known**3
+        return self.fallback * known + (1 - self.fallback) * known**self.bend
 
     def _known(self, distance: Tensor | None) -> Tensor:
         if distance is None:

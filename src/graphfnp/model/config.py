@@ -29,7 +29,7 @@ class GraphFNPConfig:
     initial_log_std: float = -2.0
     anchor_std: float = 0.3
     rationale_start: Literal["random", "kmeans"] = "kmeans"  # kmeans: class-wise centroids of z ...
-    start_after: float = 0.12  # ... after this part of the epochs
+    start_after: float = 0.03  # ... after this part of the epochs: later, what learns fast is past its best by then
 
     # kappa = exp(-|z^D - z^R|^2 / (2 d l)); "running": l is the mean squared distance to the nearest own rationale / d.
     bandwidth: Literal["learned", "running"] = "running"
@@ -48,6 +48,7 @@ class GraphFNPConfig:
     rationale_weight: float = 0.2  # classification of the rationales, both steps
     link_weight: float = 1.0  # every graph near a rationale of its class and the other way round
     separation_weight: float = 1.0  # and nearer than to the others
+    angle_weight: float = 1.0  # in angle too, which is what Rationale F1 goes by
     generation_weight: float = 1.0
     rationale_rate_scale: float = 5.0  # learning-rate factor of the E-step
 
@@ -91,6 +92,7 @@ def paper(backbone: BackboneConfig | None = None) -> GraphFNPConfig:
         rationale_weight=1.0,
         link_weight=0.0,
         separation_weight=0.0,
+        angle_weight=0.0,
         rationale_rate_scale=1.0,
         subgraph_weight=0.0,
         decoder=replace(config.decoder, form="prefix", size_condition=False),

@@ -4,9 +4,11 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 LINK_POWER = 16.0  # nearly the maximum over own rationales: a softer one draws them all to the middle
 SEPARATION_POWER = 8.0
+ANGLE_SHARPNESS = 10.0
 COVERAGE = 0.2  # every rationale near some graph, against every graph near some rationale
 
 
@@ -30,6 +32,19 @@ def link_loss(log_kappa: Tensor, own: Tensor, weight: Tensor) -> Tensor:
 
 def separation_loss(log_kappa: Tensor, own: Tensor, weight: Tensor) -> Tensor:
     """-mean_i log(sum_{j own} kappa_ij^p / sum_j kappa_ij^p): nearer to own rationales than to the others."""
-    scores = SEPARATION_POWER * log_kappa
+    return _own_share_loss(SEPARATION_POWER * log_kappa, own, weight)
+
+
+def angle_loss(graphs: Tensor, rationales: Tensor, own: Tensor, weight: Tensor) -> Tensor:
+    """-mean_i log(sum_{j own} exp(a cos_ij) / sum_j exp(a cos_ij)), cos_ij the cosine of z_i and z_j.
+
+    Rationale F1 asks for the class of the rationale nearest in angle, so the E-step does too.
+    """
+    cosine = normalize(graphs, dim=-1) @ normalize(rationales, dim=-1).mT
+    return _own_share_loss(ANGLE_SHARPNESS * cosine, own, weight)
+
+
+def _own_share_loss(scores: Tensor, own: Tensor, weight: Tensor) -> Tensor:
+    """-mean_i w_i log of the share that a graph's own rationales have in the softmax of its scores."""
     own_mass = torch.logsumexp(scores.masked_fill(~own, -math.inf), dim=-1)
     return (weight * (torch.logsumexp(scores, dim=-1) - own_mass)).mean()

@@ -10,7 +10,7 @@ from graphfnp.classifier import LossTerms
 from graphfnp.graphs import Batch
 from graphfnp.model.generation import generation_loss, some_graphs_and_parts
 from graphfnp.model.graph_encoder import Encoded
-from graphfnp.model.objectives import link_loss, own_class, separation_loss
+from graphfnp.model.objectives import angle_loss, link_loss, own_class, separation_loss
 from graphfnp.model.subgraphs import random_parts
 from graphfnp.networks.gaussian import Gaussian, kl_divergence
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def e_step(model: "GraphFNP", batch: Batch, encoded: Encoded) -> LossTerms:
-    """-log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R) + link + separation; generation is :func:`decoder_step`."""
+    """-log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R) + link + separation + angle; :func:`decoder_step` generates."""
     if not model.uses_rationales:
         return {}
     config = model.config
@@ -35,6 +35,8 @@ def e_step(model: "GraphFNP", batch: Batch, encoded: Encoded) -> LossTerms:
         terms["link"] = config.link_weight * link_loss(log_kappa, own, weight)
     if config.separation_weight:
         terms["separation"] = config.separation_weight * separation_loss(log_kappa, own, weight)
+    if config.angle_weight:
+        terms["angle"] = config.angle_weight * angle_loss(z, rationales, own, weight)
     model.correlation.follow(log_kappa.detach(), own, weight, batch.sizes)
     return terms
 
