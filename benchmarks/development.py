@@ -3,19 +3,21 @@
 Development splits are made *inside the training part* of a table's split, so that validation and test are shifted as
 there: whole clusters of fingerprints held out of BBBP and BACE, 15 % for test and 12 % for validation; of SST2 the
 shortest 30 % of the sentences, or the 40 % with the most edges a word, for test (its validation part is like the
-training part, as in the table). Every form of doubt is fitted on the inner validation part by class-weighted NLL and
+training part, as in the table), and scaffolds held out at random of BBBP and BACE. Sentences of five to eight words
+("sst2 middle") are in no part of the table's split, so there its own training and validation part serve, and these are
+the test. Every form of doubt is fitted on the inner validation part by class-weighted NLL and
 judged on the inner test part. With d = 1 - max_j kappa_j, p a softmax of the logits and K classes:
 
     none           p
     temperature    one temperature
     robust         a temperature for the worse half of the validation graphs (conditional value at risk)
     linear         (1 - w) p + w / K with w = a d, a fitted
-    fallback       the same with w = a d + (1 - a) d^3, so that a graph far from all rationales is always in doubt
+    fallback       the same with w = a d + (1 - a) d^6, so that a graph far from all rationales is always in doubt
     fallback 1     the same with a = 1, nothing fitted
     robust fallback    a of the linear form, fitted for the worse half
     hotter         a temperature of at least 1 and w = d^10
-    gate           logits / sqrt(1 + pi/4 g d), g fitted, and w = d^3: GraphFNP's own
-    gate, d^10     the same with w = d^10
+    gate           logits / sqrt(1 + pi/4 g d), g fitted, and w = d^6: GraphFNP's own
+    gate, d^3 and gate, d^10     the same with other powers
     ..., allowed   the same with the distance that allows for the size of small graphs, as GraphFNP's own has it
     A or B         the one of lower validation loss
     vote           (1 - a) p + a v, v_k ~ sum over rationales j of class k of kappa_j: rationales as a second opinion
@@ -24,7 +26,7 @@ judged on the inner test part. With d = 1 - max_j kappa_j, p a softmax of the lo
 import argparse
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from math import pi
 from pathlib import Path
 from statistics import fmean
@@ -36,7 +38,13 @@ from rdkit.Chem import rdFingerprintGenerator
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from graphfnp.datasets.load import load
+from graphfnp.calibration.scalars import BEND
+from graphfnp.datasets.load import fetch, load
+from graphfnp.datasets.scaffold import balanced_scaffold_split
+from graphfnp.datasets.sentence_vectors import token_vectors
+from graphfnp.datasets.split import DENSE, SPARSE
+from graphfnp.datasets.sst2 import read_trees
+from graphfnp.evaluation import rationale_scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, RECIPE, WIDTH
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import make_classifier
@@ -50,15 +58,25 @@ from graphfnp.training_config import TrainingConfig
 RESULT = Path(__file__).parent / "results" / "development.json"
 CLUSTERS, TEST, VALIDATION = 25, 0.15, 0.12
 # Rows of the study: a name, a method, and what differs from its defaults.
+EARLIER = {"start_after": 0.12, "angle_weight": 0.0}
 VARIANTS = {
     "vanilla": ("vanilla", {}),
     "graphfnp": ("graphfnp", {}),
-    "graphfnp, parts count 1": ("graphfnp", {"subgraph_weight": 1.0}),
-    "graphfnp, head of one layer, parts count 1": ("graphfnp", {"head_layers": 1, "subgraph_weight": 1.0}),
-    "graphfnp without parts, head of one layer": ("graphfnp", {"head_layers": 1, "subgraph_weight": 0.0}),
-    "graphfnp without z^D, head of one layer, parts count 1": (
+    "graphfnp, late start": ("graphfnp", {"start_after": 0.12}),
+    "graphfnp, no angle": ("graphfnp", {"angle_weight": 0.0}),
+    "earlier graphfnp": ("graphfnp", EARLIER),
+    "earlier graphfnp, parts count 1": ("graphfnp", {**EARLIER, "subgraph_weight": 1.0}),
+    "earlier graphfnp, head of one layer, parts count 1": (
         "graphfnp",
-        {"graph_embedding": "withheld", "head_layers": 1, "subgraph_weight": 1.0},
+        {**EARLIER, "head_layers": 1, "subgraph_weight": 1.0},
+    ),
+    "earlier graphfnp without parts, head of one layer": (
+        "graphfnp",
+        {**EARLIER, "head_layers": 1, "subgraph_weight": 0.0},
+    ),
+    "earlier graphfnp without z^D, head of one layer, parts count 1": (
+        "graphfnp",
+        {**EARLIER, "graph_embedding": "withheld", "head_layers": 1, "subgraph_weight": 1.0},
     ),
     "bbp, weights start at deviation .05": ("bbp", {"initial_std": 0.05}),
     "bbp": ("bbp", {}),
@@ -103,12 +121,36 @@ def sentence_split(graphs: PackedGraphs, seed: int, by: str) -> tuple[PackedGrap
     return train_part, validation_part, test_part
 
 
+def inner_scaffold_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
+    """Scaffolds in random order: 12 % for validation and 18 % for test."""
+    split = balanced_scaffold_split(graphs.text or (), seed, (0.7, 0.12, 0.18), graphs.y)
+    return graphs.select(split.train), graphs.select(split.validation), graphs.select(split.test)
+
+
+@lru_cache(maxsize=1)
+def middle_sentences() -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
+    """The table's training and validation part, and the first sentences that its split leaves out for their length."""
+    dataset, place = load("sst2", seed=0, **COLUMNS["sst2"].data), fetch("sst2")
+    assert place is not None
+    trees, sentences = read_trees(place)
+    edges = trees.edge_ptr.diff()
+    density = edges / trees.node_ptr.diff()
+    rows = torch.where((edges > 2) & (density > SPARSE) & (density < DENSE))[0][: COLUMNS["sst2"].data["limit"]]
+    left = trees.select(rows)
+    vectors = token_vectors([sentences[row] for row in rows.tolist()])
+    test = PackedGraphs.build(vectors, left.edge_index, left.node_ptr, left.edge_ptr, left.y, dataset.train.schema)
+    return dataset.train, dataset.validation, test
+
+
 # Of each dataset: number of seeds, and the parts of one.
 SPLITS: dict[str, tuple[int, Callable[[int], tuple[PackedGraphs, PackedGraphs, PackedGraphs]]]] = {
     "bbbp": (4, lambda seed: cluster_split(load("bbbp", seed=0).train, seed)),
     "bace": (4, lambda seed: cluster_split(load("bace", seed=0).train, seed)),
     "sst2 short": (3, lambda seed: sentence_split(load("sst2", seed=0, **COLUMNS["sst2"].data).train, seed, "short")),
     "sst2 dense": (3, lambda seed: sentence_split(load("sst2", seed=0, **COLUMNS["sst2"].data).train, seed, "dense")),
+    "bbbp scaffold": (6, lambda seed: inner_scaffold_split(load("bbbp", seed=0).train, seed)),
+    "bace scaffold": (6, lambda seed: inner_scaffold_split(load("bace", seed=0).train, seed)),
+    "sst2 middle": (3, lambda seed: middle_sentences()),
 }
 
 
@@ -128,6 +170,9 @@ def trained(dataset: str, seed: int, method: str, overrides: dict) -> tuple[Part
                 kappa = torch.cat([model.correlation_probability(batch) for batch in part.batches(256)])
             found |= {"kappa": kappa, "label": model.rationale_prior.label, "distance": 1 - kappa.amax(1)}
             found["allowed"] = raw.distance
+            found["rf1"] = torch.tensor(
+                rationale_scores(model, part, model.rationale_prior.label, seed)["rationale_f1"]["1"]
+            )
         parts.append(found)
     return parts[0], parts[1], model.class_weight
 
@@ -147,14 +192,14 @@ def linear(part: Part, value: float) -> Tensor:
 
 def fallback(part: Part, value: float) -> Tensor:
     d = part["distance"]
-    return mixed(temperature(part, 1.0), d * (value + (1 - value) * d**2))
+    return mixed(temperature(part, 1.0), value * d + (1 - value) * d**BEND)
 
 
 def hotter(part: Part, value: float) -> Tensor:
     return mixed(temperature(part, value), part["distance"] ** 10)
 
 
-def gate(part: Part, value: float, power: int = 3) -> Tensor:
+def gate(part: Part, value: float, power: int = BEND) -> Tensor:
     shrunk = part["logits"] * (1 + pi / 4 * value * part["distance"][:, None]).rsqrt()
     return mixed(shrunk.softmax(-1).mean(0), part["distance"] ** power)
 
@@ -198,7 +243,8 @@ def forms(validation: Part, test: Part, weight: Tensor) -> dict[str, Tensor]:
         fit("fallback" + suffix, fallback, shares, parts=these)
         fit("hotter" + suffix, hotter, hot, parts=these)
         fit("gate" + suffix, gate, gates, parts=these)
-        fit("gate, d^10" + suffix, partial(gate, power=10), gates, parts=these)
+        for power in (3, 10):
+            fit(f"gate, d^{power}{suffix}", partial(gate, power=power), gates, parts=these)
         for first in ("hotter" + suffix, "gate" + suffix):
             better = min(first, "fallback" + suffix, key=losses.__getitem__)
             found[f"{first} or fallback"] = found[better]
@@ -229,6 +275,8 @@ def main() -> None:
                     row["brier"].append(round(float(brier(p, y)), 4))
                     row["ece"].append(round(float(expected_calibration_error(p, y)), 4))
                     row["auroc"].append(round(auroc(p, y) or 0.5, 4))
+                    if form == "none" and "rf1" in test:  # whatever the form, the rationales are the same
+                        row.setdefault("rf1", []).append(round(float(test["rf1"]), 4))
             record[name][dataset] = scores
             for form, row in scores.items():
                 words = "  ".join(f"{measure} {fmean(values):.3f}" for measure, values in row.items())

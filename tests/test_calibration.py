@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from graphfnp.calibration import FAMILIES, Calibration, fit_calibration, logit_noise
+from graphfnp.calibration.scalars import BEND
 from graphfnp.errors import InvalidConfig
 from graphfnp.metrics.scores import negative_log_likelihood
 
@@ -223,6 +224,20 @@ def test_a_fallback_gives_its_share_of_the_draws_to_equal_probabilities():
     )
 
 
+def test_a_usual_distance_costs_no_certainty_and_a_great_one_nearly_all():
+    fitted = FAMILIES["gate"].member(0.01)
+    usual, far = fitted.fallback_share(torch.tensor([0.4, 0.95])).tolist()
+    assert usual < 0.01
+    assert far > 0.7
+    assert json.loads(json.dumps(fitted.to_json()))["bend"] == BEND
+
+
+def test_a_calibration_stored_before_there_was_a_bend_says_what_it_said():
+    old = Calibration.from_json({"gate": 2.0, "fallback": 0.005})
+    share = float(old.fallback_share(torch.tensor([0.5]))[0])
+    assert share == pytest.approx(0.005 * 0.5 + 0.995 * 0.5**3)
+
+
 def test_a_fallback_does_not_depend_on_the_batch():
     generator = torch.Generator().manual_seed(0)
     logits, distance = torch.randn(16, 8, 3, generator=generator), torch.rand(8, generator=generator)
@@ -236,10 +251,12 @@ def test_a_fallback_does_not_depend_on_the_batch():
 def test_labels_that_far_graphs_get_wrong_at_random_choose_the_fallback_and_its_size():
     generator = torch.Generator().manual_seed(0)
     distance = (torch.arange(4000) % 2).double() / 2  # every second graph is far from all known
-    logits = 6 * torch.randn(4000, generator=generator).sign()
-    share = distance * (0.6 + 0.4 * distance**2)
-    guessed = torch.rand(4000, generator=generator) < share  # of the far ones 35 % follow no rule
-    y = torch.where(guessed, torch.randint(2, (4000,), generator=generator), (logits > 0).long())
+    # However sure: a gate would shrink sizes of logits by a factor, which does not fit all of them.
+    logits = torch.randn(4000, generator=generator).sign() * (3 + 9 * torch.rand(4000, generator=generator))
+    share = 0.6 * distance + 0.4 * distance**BEND
+    guessed = torch.rand(4000, generator=generator) < share  # of the far ones 31 % follow no rule
+    right = (torch.rand(4000, generator=generator) < logits.sigmoid()).long()
+    y = torch.where(guessed, torch.randint(2, (4000,), generator=generator), right)
     fitted = fit_calibration(torch.stack([-logits / 2, logits / 2], dim=-1)[None], y, distance.float(), None, ALL)
     assert fitted.fallback == pytest.approx(0.6, abs=0.06)
     assert fitted.temperature == 1

@@ -39,7 +39,7 @@ def evaluate(
     metrics: dict[str, Any] = all_scores(predictions)
     rationales = model.classifier.rationales()
     if rationales is not None:
-        metrics.update(_rationale_scores(model.classifier, graphs, rationales.label, seed))
+        metrics.update(rationale_scores(model.classifier, graphs, rationales.label, seed))
     sets = conformal_sets(model, predictions)
     if model.conformal is not None and sets is not None:
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
@@ -66,7 +66,8 @@ def _by_verdict(predictions: Predictions) -> dict[str, dict[str, float | None]]:
     }
 
 
-def _rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:
+def rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:
+    """Rationale F1 of a classifier that has rationales, with K = 1 and 3, binary and macro."""
     scores = {
         k: rationale_f1_of_chunks(_embedding_chunks(classifier, graphs, seed), label, graphs.y, neighbours=k)
         for k in NEIGHBOURS

@@ -53,8 +53,9 @@ def lengths(sentences) -> torch.Tensor:
 
 def test_trees_are_undirected_and_nodes_are_words(tmp_path, monkeypatch):
     monkeypatch.setattr(sst2, "token_vectors", lambda sentences: lengths(sentences).half())
-    graphs, notes, rows = read_sst2(folder(tmp_path / "Graph-SST2"))
+    graphs, notes, rows, split = read_sst2(folder(tmp_path / "Graph-SST2"))
     assert rows is None
+    assert split is None
     assert graphs.undirected
     assert graphs.edge_ptr.tolist() == [0, 4, 4, 12]
     assert graphs.text == ("a fine film", "dull", "not a fine film .")
@@ -69,7 +70,7 @@ def test_published_features_are_used_where_they_are(tmp_path):
     features = np.arange(9 * 5, dtype=np.float32).reshape(9, 5)
     (place / sst2.BERT).write_bytes(pickle.dumps(features))
     for _ in range(2):  # the second time from the cache
-        graphs, notes, _ = read_sst2(place)
+        graphs, notes, *_ = read_sst2(place)
         assert graphs.x.dtype == torch.float16
         assert torch.equal(graphs.x, torch.from_numpy(features).half())
     assert notes == ("published features, 5 wide",)
@@ -203,7 +204,9 @@ def test_counts_and_degree_shift_split_are_those_of_the_source():
 def test_a_bounded_subset_loads_as_part_of_the_whole():
     real_place()
     dataset = load("sst2", limit=20, download=False)
-    assert [len(part) for part in (dataset.train, dataset.validation, dataset.test)] == [18, 2, 20]
+    assert [len(part) for part in (dataset.train, dataset.validation, dataset.test)] == [20, 20, 20]
     assert dataset.graphs.x.shape[1] == 384
-    assert len(dataset.rows) == 40
+    whole = degree_shift_split(sst2.read_trees(real_place())[0])
+    for part in ("train", "validation", "test"):
+        assert dataset.rows[getattr(dataset.split, part)].tolist() == getattr(whole, part)[:20].tolist()
     assert [len(text.split()) for text in dataset.graphs.text] == dataset.graphs.node_ptr.diff().tolist()

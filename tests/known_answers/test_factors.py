@@ -11,7 +11,16 @@ from graphfnp.methods import make_classifier
 from graphfnp.model.correlation import StochasticCorrelation
 from graphfnp.model.label_head import LabelHead
 from graphfnp.model.local_rationale import LocalRationale
-from graphfnp.model.objectives import COVERAGE, LINK_POWER, SEPARATION_POWER, link_loss, own_class, separation_loss
+from graphfnp.model.objectives import (
+    ANGLE_SHARPNESS,
+    COVERAGE,
+    LINK_POWER,
+    SEPARATION_POWER,
+    angle_loss,
+    link_loss,
+    own_class,
+    separation_loss,
+)
 from graphfnp.model.rationale_prior import RationalePrior
 from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
 from graphfnp.networks.draws import normal_draws, uniform_draws
@@ -264,6 +273,16 @@ def test_separation_loss_by_hand() -> None:
     close(separation_loss(torch.tensor([[-2.0, -2.0]]), own, torch.ones(1)), math.log(2))
     ratio = torch.tensor([[0.0, -math.log(3) / SEPARATION_POWER]])
     close(separation_loss(ratio, own, torch.ones(1)), math.log(4 / 3))
+
+
+def test_angle_loss_by_hand_and_whatever_the_lengths() -> None:
+    own = torch.tensor([[True, False]])
+    graph, apart = torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 0.0], [0.0, 0.1]])  # cosines 1 and 0
+    expected = math.log1p(math.exp(-ANGLE_SHARPNESS))
+    close(angle_loss(graph, apart, own, torch.ones(1)), expected)
+    close(angle_loss(7 * graph, 0.2 * apart, own, torch.ones(1)), expected)
+    alike = torch.tensor([[1.0, 1.0], [5.0, 5.0]])  # of one direction: nothing tells them apart
+    close(angle_loss(graph, alike, own, torch.tensor([3.0])), 3 * math.log(2))
 
 
 # ---------------------------------------------------------------- rationale prior

@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from graphfnp.datasets.ba2motifs import read_ba2motifs
-from graphfnp.datasets.dataset import Problem
+from graphfnp.datasets.dataset import Problem, Split
 from graphfnp.datasets.mutagenicity import read_mutagenicity
 from graphfnp.datasets.reddit import read_edge_lists
 from graphfnp.datasets.smiles_tables import SmilesTable, read_smiles_table
@@ -27,6 +27,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     rows: Tensor | None = None
     problems: tuple[Problem, ...] = ()
+    split: Split | None = None  # where the reader left graphs out, the parts the others had among all
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,11 @@ def ba2motifs_form(files: Files) -> Form:
 
 
 def sst2_form(files: Files) -> Form:
-    return Form(files, lambda place, limit: Reading(*read_sst2(place, limit)))
+    def read(place: Path, limit: int | None = None) -> Reading:
+        graphs, notes, rows, split = read_sst2(place, limit)
+        return Reading(graphs, notes, rows, split=split)
+
+    return Form(files, read)
 
 
 def public_form(name: str, label: str | None = None) -> Form:

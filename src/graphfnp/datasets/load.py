@@ -60,7 +60,7 @@ def load(
 
     ``data`` is the folder with the files (default: GRAPHFNP_DATA). ``split`` is random, scaffold, balanced_scaffold
     (or random_scaffold), degree_shift, a column of the file, a saved split or a Split. ``limit`` keeps that many graphs
-    of each part: evenly spaced, or for sst2 the first dense (train and validation) and the first sparse (test) ones.
+    of each part: evenly spaced, or for sst2 the first.
     """
     if isinstance(source, Dataset):
         return source
@@ -80,8 +80,9 @@ def load(
             or _in_memory(source, labels, class_names)
         )
         graphs, notes = found.reading.graphs, found.reading.notes
+        how = split or found.reading.split or found.split
         dataset = Dataset(
-            found.name, graphs, chosen_split(graphs, split or found.split, seed, duplicates_together),
+            found.name, graphs, chosen_split(graphs, how, seed, duplicates_together),
             found.reading.problems, found.reading.rows,
             {**found.facts, **({"notes": "; ".join(notes)} if notes else {})},
         )  # fmt: skip

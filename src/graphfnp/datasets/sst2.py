@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, read_arrays
+from graphfnp.datasets.dataset import PARTS, Split
 from graphfnp.datasets.edges import tidy_edges
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sentence_vectors import mapped, token_vectors
@@ -24,21 +26,25 @@ CLASSES = ("negative", "positive")
 BERT = f"{NAME}_node_features.pkl"  # in the published dataset only
 
 
-def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs, tuple[str, ...], Tensor | None]:
+def read_sst2(
+    place: str | Path, limit: int | None = None
+) -> tuple[PackedGraphs, tuple[str, ...], Tensor | None, Split | None]:
     """The trees made undirected, with the published BERT features where they are, else vectors of the encoder.
 
-    With ``limit``: the first ``limit`` dense graphs (train and validation of the degree-shift split) and the first
-    ``limit`` sparse ones (test); only their sentences are encoded, and the last value says which rows they are.
+    With ``limit``: the first ``limit`` graphs of each part of the degree-shift split; only their sentences are encoded,
+    and the last two values say which rows they are and which part each is in.
     ``text`` is the tokens of a graph joined by blanks, so node i is word i.
     """
     place = Path(place)
     graphs, sentences = read_trees(place)
     features = published_features(place, len(graphs.x))
-    rows = None
+    rows, split = None, None
     if limit is not None:
-        split = degree_shift_split(graphs)
-        dense = torch.cat([split.validation, split.train])
-        rows = torch.cat([dense[:limit], split.test[:limit]]).sort().values
+        whole = degree_shift_split(graphs)
+        parts = {part: getattr(whole, part)[:limit] for part in PARTS}
+        rows = torch.cat(list(parts.values())).sort().values
+        numbers = {part: torch.searchsorted(rows, kept) for part, kept in parts.items()}
+        split = replace(whole, **numbers, how=f"{whole.how}, the first {limit} of each part")
         owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
         features = None if features is None else features[torch.isin(owner, rows)]
         graphs, sentences = graphs.select(rows), [sentences[row] for row in rows.tolist()]
@@ -50,7 +56,7 @@ def read_sst2(place: str | Path, limit: int | None = None) -> tuple[PackedGraphs
         ("trees rebuilt from the text, with another parser than the published ones",) if _is_rebuilt(place) else ()
     )
     made = f"token vectors of {SentenceEncoder.name}" if features is None else f"published features, {x.shape[1]} wide"
-    return packed, (made, *rebuilt), rows
+    return packed, (made, *rebuilt), rows, split
 
 
 def _is_rebuilt(place: Path) -> bool:

@@ -89,11 +89,11 @@ COLUMNS = {
         Column("bace", "bace", shifted=True, note="deterministic scaffold split"),
         Column("mutagenicity", "mutagenicity", tuning_seeds=(0,), note="random split of the seed"),
         Column(
-            "sst2", "sst2", {"limit": 3000}, (0, 1, 2), (0,), ("gcn",), shifted=True, continuous=True,
-            note="degree split; the first 3000 long sentences (2700 train, 300 validate) and the first 3000 short ones (test)",
+            "sst2", "sst2", {"limit": 2000}, (0, 1, 2), (0,), ("gcn",), shifted=True, continuous=True,
+            note="degree split; the first 2000 sentences of each part",
         ),
         Column(
-            "github_egos", "github_egos", {"limit": 2000}, (0, 1, 2), (0,), ("gcn",), largest=50,
+            "github_egos", "github_egos", {"limit": 2000}, (0, 1, 2), backbones=("gcn",), largest=50,
             note="stand-in for github_stargazers; 2000 training graphs, slow explainers on those of at most 50 nodes",
         ),
         Column(
