@@ -12,7 +12,7 @@ from graphfnp.calibration.transformation import Calibration, fallback_weight, lo
 from graphfnp.errors import InvalidConfig, listed
 
 FEWEST_GRAPHS = 10
-BEND = 6  # of the least doubt d^6: .05 at d = .6, where usual graphs are, and .74 at .95
+BEND = 10  # of the least doubt d^10: .006 at d = .6, where usual graphs are, and .6 at .95
 LEAST = 0.005  # of a fallback, but for none at all
 NOWHERE = 0.99  # as far as this are all graphs where the kernel is dead, as in the literal method: that tells nothing
 

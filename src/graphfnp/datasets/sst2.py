@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, read_arrays
-from graphfnp.datasets.dataset import PARTS, Split
+from graphfnp.datasets.dataset import Split
 from graphfnp.datasets.edges import tidy_edges
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sentence_vectors import mapped, token_vectors
@@ -41,10 +40,10 @@ def read_sst2(
     rows, split = None, None
     if limit is not None:
         whole = degree_shift_split(graphs)
-        parts = {part: getattr(whole, part)[:limit] for part in PARTS}
-        rows = torch.cat(list(parts.values())).sort().values
-        numbers = {part: torch.searchsorted(rows, kept) for part, kept in parts.items()}
-        split = replace(whole, **numbers, how=f"{whole.how}, the first {limit} of each part")
+        parts = [part[:limit] for part in (whole.train, whole.validation, whole.test)]
+        rows = torch.cat(parts).sort().values
+        how = f"{whole.how}, the first {limit} of each part"
+        split = Split(*(torch.searchsorted(rows, part) for part in parts), how=how)
         owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
         features = None if features is None else features[torch.isin(owner, rows)]
         graphs, sentences = graphs.select(rows), [sentences[row] for row in rows.tolist()]

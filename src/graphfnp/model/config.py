@@ -29,7 +29,8 @@ class GraphFNPConfig:
     initial_log_std: float = -2.0
     anchor_std: float = 0.3
     rationale_start: Literal["random", "kmeans"] = "kmeans"  # kmeans: class-wise centroids of z ...
-    start_after: float = 0.03  # ... after this part of the epochs: later, what learns fast is past its best by then
+    start_after: float = 0.12  # ... after this part of the epochs ...
+    start_within: int = 4000  # ... or so many graphs seen, if that comes first: large sets learn in few epochs
 
     # kappa = exp(-|z^D - z^R|^2 / (2 d l)); "running": l is the mean squared distance to the nearest own rationale / d.
     bandwidth: Literal["learned", "running"] = "running"

@@ -199,7 +199,8 @@ class GraphFNP(GraphClassifier):
     @torch.no_grad()
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Start the rationales at class-wise centroids once the encoder has learned a little."""
-        if self.started or epoch < min(self.config.start_after * epochs, epochs - 1):
+        wait = min(self.config.start_after * epochs, self.config.start_within / max(len(graphs), 1), epochs - 1)
+        if self.started or epoch < wait:
             return
         was_training = self.training
         self.eval()
