@@ -42,8 +42,8 @@ def read_sst2(
         whole = degree_shift_split(graphs)
         parts = [part[:limit] for part in (whole.train, whole.validation, whole.test)]
         rows = torch.cat(parts).sort().values
-        how = f"{whole.how}, the first {limit} of each part"
-        split = Split(*(torch.searchsorted(rows, part) for part in parts), how=how)
+        train, validation, test = (torch.searchsorted(rows, part) for part in parts)
+        split = Split(train, validation, test, how=f"{whole.how}, the first {limit} of each part")
         owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
         features = None if features is None else features[torch.isin(owner, rows)]
         graphs, sentences = graphs.select(rows), [sentences[row] for row in rows.tolist()]
