@@ -51,17 +51,6 @@ def test_epochs_before_the_method_is_complete_cannot_be_chosen(tmp_path):
     assert choose(BBBP, "gcn", "graphfnp", results).overrides[STOP] == 5
 
 
-def test_a_method_that_learns_from_parts_stops_by_them_too_but_is_compared_by_validation_alone(tmp_path):
-    results = results_of(tmp_path)
-    curve, stop_curve = [0.3, 0.4, 0.5, 0.5], [0.9, 0.9, 0.7, 0.6]
-    while missing := choose(BBBP, "gcn", "graphfnp", results).missing:
-        for cell in missing:
-            results.add(cell, {**record(cell, curve=curve), "stop_curve": stop_curve})
-    choice = choose(BBBP, "gcn", "graphfnp", results)
-    assert choice.overrides[STOP] == 4
-    assert choice.tried[0].nll == pytest.approx(0.5)
-
-
 def test_another_backbone_takes_rate_and_knob_but_has_its_own_epochs(tmp_path):
     def curve(cell):
         return (0.9, 0.5, 0.5) if cell.backbone == "gat" else (0.4, 0.5, 0.9)

@@ -1,8 +1,4 @@
-"""What a method is run with: learning rate, knob and number of epochs, by mean validation NLL, the same for all.
-
-The number of epochs is chosen by the loss that training itself stops by: a method that learns from parts of graphs too
-(``side_loss``) counts the parts of validation graphs with them. Rates and knobs are compared by validation NLL alone.
-"""
+"""What a method is run with: learning rate, knob and number of epochs, by mean validation NLL, the same for all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +9,7 @@ from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, Column
 from graphfnp.experiments.results import Results
 
-Curve = list[float | None]  # a loss of each epoch; None before the method was complete
+Curve = list[float | None]  # validation NLL of each epoch; None before the method was complete
 RATE, STOP = "training.learning_rate", "training.stop_at"
 
 
@@ -62,33 +58,26 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
         cells = [cell_of(column, backbone, method, seed, point) for seed in column.tuning_seeds]
         missing += [cell for cell in cells if cell not in results]
         if all(cell in results for cell in cells):
-            found = [results[cell] for cell in cells]
-            stops = [record.get("stop_curve", record["curve"]) for record in found]
-            tried.append(_at_best_epoch(point, [record["curve"] for record in found], stops))
+            tried.append(_at_best_epoch(point, [results[cell]["curve"] for cell in cells]))
     if missing:
         return Choice(None, tuple(missing), tuple(tried))
     best = min(tried, key=lambda one: one.nll)
     return Choice({**best.overrides, STOP: best.epochs}, (), tuple(tried))
 
 
-def _at_best_epoch(point: Mapping[str, Any], curves: list[Curve], stops: list[Curve]) -> Tried:
-    """Of epochs that every seed reached and in which the method was complete, that of the lowest stopping loss.
+def _at_best_epoch(point: Mapping[str, Any], curves: list[Curve]) -> Tried:
+    """Of epochs that every seed reached and in which the method was complete, that of the lowest mean NLL.
 
     An epoch is judged with the one before and the one after: a single one may be low by luck. Of equal ones the first.
     """
-    nll, stop = _smooth(curves), _smooth(stops)
-    best = min(stop, key=stop.__getitem__)
-    return Tried(point, best, nll[best])
-
-
-def _smooth(curves: list[Curve]) -> dict[int, float]:
-    """Epoch -> mean over seeds and over the epoch with its neighbours."""
     means = {
         epoch: fmean(values)
         for epoch, values in enumerate(zip(*curves, strict=False), start=1)
         if all(value is not None for value in values)
     }
-    return {epoch: fmean(means[near] for near in range(epoch - 1, epoch + 2) if near in means) for epoch in means}
+    smooth = {epoch: fmean(means[near] for near in range(epoch - 1, epoch + 2) if near in means) for epoch in means}
+    best = min(smooth, key=smooth.__getitem__)
+    return Tried(point, best, smooth[best])
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:

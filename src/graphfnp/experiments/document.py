@@ -39,8 +39,7 @@ docs/results.md` writes this page. The command of every cell is in `results/cell
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs at most; learning rate of
 {{{rates}}}, one further value of one setting of the method, and the number of epochs by the mean validation NLL over
-the tuning seeds, after the method's post-hoc scalar is fitted on validation: the same budget for every method. Methods
-that learn from parts of graphs (GraphFNP and its control) count parts of the validation graphs when epochs are chosen.
+the tuning seeds, after the method's post-hoc scalar is fitted on validation: the same budget for every method.
 Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. *raw*: without a post-hoc
 scalar, as the paper ran the baselines; all else is after each method's own scalar (the gate for GraphFNP and the
 evidential network, which know how far a graph is, a temperature for all others). The best of a column is bold. *NLL -

@@ -65,7 +65,6 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
             "best_epoch": best,
             "epochs": len(history),
             "curve": [record["validation_nll"] if record.get("complete") else None for record in history],
-            **_stop_curve(history),
             "diagnostics": _diagnostics(history, best),
             "provenance": provenance(cell, seconds),
         }
@@ -107,14 +106,6 @@ def _keep(folder: Path, validation: RawPredictions, test: RawPredictions, datase
         if raw.distance is not None:
             tensors[f"{name}.distance"] = raw.distance.contiguous()
     write_tensors(folder / PREDICTIONS, tensors)
-
-
-def _stop_curve(history: list[dict[str, float]]) -> dict[str, list[float | None]]:
-    """What a method stops by, if it has more to learn than the labels: validation NLL and its further aims."""
-    if not any(record.get("side_loss") for record in history):
-        return {}
-    losses = [record["validation_nll"] + record["side_loss"] if record.get("complete") else None for record in history]
-    return {"stop_curve": losses}
 
 
 def _diagnostics(history: list[dict[str, float]], best: int) -> dict[str, float]:

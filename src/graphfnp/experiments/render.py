@@ -22,6 +22,7 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     "ablation": RATIONALES,
     "rationales-per-class": RATIONALES,
     "class-balance": CALIBRATION,
+    "last-epoch": CALIBRATION,
     "rationale-f1": {
         "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
         "always 1": "rationale_f1_constant", "s a graph": "seconds_per_graph",
