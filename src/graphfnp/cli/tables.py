@@ -35,7 +35,7 @@ def open_results(folder: Path | None) -> Results:
 def chosen(name: str | None, which: Mapping[str, Any]) -> Table:
     if name not in TABLES:
         given = "no table" if name is None else f"table {name!r}"
-        raise InvalidConfig(given, f"one of {listed(TABLES)}", "name one, e.g. graphfnp table calibration")
+        raise InvalidConfig(given, f"one of {listed(TABLES, len(TABLES))}", "name one, e.g. graphfnp table calibration")
     return TABLES[name].only(**which)
 
 

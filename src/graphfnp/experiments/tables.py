@@ -97,7 +97,8 @@ class Table:
             (columns, self.columns), (backbones, self.backbones), (methods, [row.label for row in self.rows]),
         ):  # fmt: skip
             if wrong := sorted(set(given or ()) - set(known)):
-                raise InvalidConfig(f"{listed(wrong)} for table {self.name}", f"some of {listed(known)}", "correct it")
+                every = listed(known, len(known))
+                raise InvalidConfig(f"{listed(wrong)} for table {self.name}", f"some of {every}", "correct it")
         return replace(
             self,
             columns=tuple(columns or self.columns),
