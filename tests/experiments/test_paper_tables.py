@@ -15,6 +15,7 @@ from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import document
 from graphfnp.experiments.protocol import COLUMNS, METHODS
 from graphfnp.experiments.published import published
+from graphfnp.experiments.ranks import mean_ranks
 from graphfnp.experiments.render import render
 from graphfnp.experiments.summary import paired, summaries
 from graphfnp.experiments.tables import TABLES
@@ -126,6 +127,19 @@ def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["sst2"])
+
+
+def test_ranks_are_means_over_complete_places_and_ties_share_theirs(tmp_path):
+    order = {name: place for place, name in enumerate(METHODS)}
+    results = complete(tmp_path, PART, nll=lambda method, seed: float(order[method]))
+    places, ranks = mean_ranks(results, ["nll", "auroc"])
+    assert places == ["bbbp GCN"]
+    assert [ranks[name]["nll"] for name in METHODS] == list(range(1, len(METHODS) + 1))
+    assert {ranks[name]["auroc"] for name in METHODS} == {(len(METHODS) + 1) / 2}
+    assert "## Overview" in document(results)
+    unfinished = complete(tmp_path / "b", PART.only(methods=["vanilla", "graphfnp"]))
+    assert mean_ranks(unfinished, ["nll"]) == ([], {})
+    assert "## Overview" not in document(unfinished)
 
 
 def test_the_document_has_all_tables(tmp_path):

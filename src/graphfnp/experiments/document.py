@@ -5,7 +5,7 @@ from pathlib import Path
 
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
-from graphfnp.experiments.render import render, render_choices, render_claims
+from graphfnp.experiments.render import render, render_choices, render_claims, render_ranks
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import TABLES
 
@@ -24,7 +24,7 @@ def document(results: Results, images: Path | None = None) -> str:
     tables = [render(table, results, ratios) for table in TABLES.values()]
     drawn = {} if images is None else draw(results, images)
     figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
-    parts = [_head(results), render_claims(results), figures, *tables, render_choices(results)]
+    parts = [_head(results), render_ranks(results), render_claims(results), figures, *tables, render_choices(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

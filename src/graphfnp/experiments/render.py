@@ -6,8 +6,9 @@ from typing import Any
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.protocol import COLUMNS
 from graphfnp.experiments.published import published
+from graphfnp.experiments.ranks import critical_difference, mean_ranks
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import paired, summary
+from graphfnp.experiments.summary import MORE_IS_BETTER, paired, summary
 from graphfnp.experiments.tables import TABLES, Group, Table
 
 OURS = "graphfnp"
@@ -38,19 +39,6 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
 BESIDE_PUBLISHED = {
     "calibration": "ece_raw", "temperature": "ece_temperature", "ablation": "ece", "rationale-f1": "rationale_f1_1",
 }  # fmt: skip
-MORE_IS_BETTER = (
-    "rationale_f1_3",
-    "edge_roc_auc",
-    "precision_at_truth",
-    "fidelity_label_plus",
-    "fidelity_probability_plus",
-    "stability",
-    "auroc",
-    "accuracy",
-    "auprc",
-    "rationale_f1_1",
-    "rationale_f1_macro_1",
-)
 IN_NATS = ("seconds_per_graph", "nll", "nll_raw", "nll_temperature", "brier", "brier_raw")
 
 
@@ -153,6 +141,25 @@ def render_claims(results: Results) -> str:
     words = {True: "holds", False: "**does not hold**", None: "waits for cells"}
     rows = [[claim.sentence, words[claim.holds], claim.numbers] for claim in claims(results)]
     return "## Claims\n\n" + markdown(["claim (GCN)", "", "numbers"], rows) if rows else ""
+
+
+def render_ranks(results: Results) -> str:
+    """All methods in one table, the best first: a newcomer's first look."""
+    chosen = {heading: measure for heading, measure in CALIBRATION.items() if measure != "ece_raw"}
+    places, ranks = mean_ranks(results, list(chosen.values()))
+    if not places:
+        return ""
+    best = {measure: min(row[measure] for row in ranks.values()) for measure in chosen.values()}
+    rows = [
+        [method, *(f"**{row[m]:.1f}**" if row[m] == best[m] else f"{row[m]:.1f}" for m in chosen.values())]
+        for method, row in sorted(ranks.items(), key=lambda item: item[1]["nll"])
+    ]
+    luck = critical_difference(len(rows), len(places))
+    where = (
+        f"Mean rank of {len(rows)} methods (1 is best) where all are complete: {', '.join(places)}. Two closer "
+        f"than {luck:.1f} may be so by luck (Nemenyi's test, 5 %)."
+    )
+    return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen], rows)}"
 
 
 def render_choices(results: Results) -> str:

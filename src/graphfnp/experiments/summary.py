@@ -14,6 +14,10 @@ from graphfnp.experiments.tables import Group, Table
 SCORES = (
     "ece", "nll", "brier", "auroc", "accuracy", "auprc", "aurc", "ece_adaptive", "ece_positive_class", "ece_floor",
 )  # fmt: skip
+MORE_IS_BETTER = (
+    "auroc", "accuracy", "auprc", "rationale_f1_1", "rationale_f1_3", "rationale_f1_macro_1", "edge_roc_auc",
+    "precision_at_truth", "fidelity_label_plus", "fidelity_probability_plus", "stability",
+)  # fmt: skip
 # Post-hoc scalars the test part is scored under; "own" is the one each method chose on validation.
 SCALARS = {"own": "", "raw": "_raw", "temperature": "_temperature"}
 
