@@ -25,29 +25,17 @@ class Claim:
 
 
 def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
-    cells = {
-        (group.column.name, group.row.label): group.finished(results)
-        for group in TABLES["calibration"].only(backbones=[backbone]).groups()
-        if _complete(group, results)
-    }
-    columns = [name for name in COLUMNS if (name, OURS) in cells]
+    cells = _complete_rows("calibration", results, backbone)
     found = []
-    for name in columns:
+    for name in [name for name in COLUMNS if (name, OURS) in cells]:
         rivals = [method for method in SINGLE if (name, method) in cells]
         waiting = len(rivals) < len(SINGLE)
-        for measure in NAMES:
-            shifted = COLUMNS[name].shifted
-            differences = {rival: _difference(cells, name, rival, measure) for rival in rivals}
-            lost = [rival for rival, pair in differences.items() if pair and pair.mean > (0 if shifted else pair.error)]
-            how = "lower mean" if shifted else "no higher (within one standard error)"
-            found.append(
-                Claim(
-                    f"{name}: {how} {NAMES[measure]} than every single model with its temperature",
-                    None if waiting else not lost,
-                    _numbers(differences, lost),
-                )
-            )
+        found += _likelihoods(cells, name, rivals, waiting)
         found += [_ece(cells, name, rivals, waiting), _performance(cells, name, rivals, waiting)]
+    throughout = _complete_rows("last-epoch", results, backbone)
+    for name in [name for name in COLUMNS if (name, OURS) in throughout]:
+        rivals = [method for method in SINGLE if (name, method) in throughout]
+        found += _likelihoods(throughout, name, rivals, len(rivals) < len(SINGLE), " after all epochs")
     raw = [
         name
         for name in ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")
@@ -62,6 +50,28 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
         )
     )
     return [*found, _rationale_f1(results, backbone)]
+
+
+def _complete_rows(table: str, results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Column and row -> its cells."""
+    return {
+        (group.column.name, group.row.label): group.finished(results)
+        for group in TABLES[table].only(backbones=[backbone]).groups()
+        if _complete(group, results)
+    }
+
+
+def _likelihoods(cells: Mapping, name: str, rivals: list[str], waiting: bool, when: str = "") -> list[Claim]:
+    """NLL and Brier: lower than everyone's where the test part is shifted, elsewhere level with the lowest."""
+    shifted = COLUMNS[name].shifted
+    how = "lower mean" if shifted else "no higher (within one standard error)"
+    found = []
+    for measure, heading in NAMES.items():
+        differences = {rival: _difference(cells, name, rival, measure) for rival in rivals}
+        lost = [rival for rival, pair in differences.items() if pair and pair.mean > (0 if shifted else pair.error)]
+        sentence = f"{name}{when}: {how} {heading} than every single model with its temperature"
+        found.append(Claim(sentence, None if waiting else not lost, _numbers(differences, lost)))
+    return found
 
 
 def _complete(group: Group, results: Results) -> bool:
