@@ -73,7 +73,7 @@ def pooled(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray
 @in_style
 def rationales_per_class(counts: Mapping[str, Mapping[int, Mapping[str, list[float]]]]) -> Figure:
     """ECE, NLL, AUROC and Rationale F1 over R_k, a line for each dataset."""
-    shown = {"ece": "ECE", "nll": "NLL", "auroc": "AUROC", "rationale_f1_macro_1": "macro Rationale F1 (K=1)"}
+    shown = {"ece": "ECE", "nll": "NLL", "auroc": "AUROC", "rationale_f1_macro_1": "macro RF1 (K=1)"}
     figure = Figure(figsize=(11, 3.1))
     for axes, (measure, title) in zip(figure.subplots(1, len(shown)), shown.items(), strict=True):
         for number, (column, by_count) in enumerate(counts.items()):
