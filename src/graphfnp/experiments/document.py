@@ -33,8 +33,8 @@ def _head(results: Results) -> str:
     rates = ", ".join(f"{rate:g}" for rate in LEARNING_RATES)
     return f"""# Results
 
-{len(results.records)} trainings, all by the runner, none chosen by its test part. `graphfnp table NAME --fill
---workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers, `graphfnp table --write
+{len(results.records)} cells, each a training or an explainer of one, all by the runner, none chosen by its test part.
+`graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers, `graphfnp table --write
 docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`, under `provenance`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs at most; learning rate of
