@@ -34,8 +34,9 @@ def _head(results: Results) -> str:
     return f"""# Results
 
 {len(results.records)} cells, each a training or an explainer of one, all by the runner, none chosen by its test part.
-`graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers, `graphfnp table --write
-docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`, under `provenance`.
+`graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers,
+`graphfnp table --write docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`,
+under `provenance`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs at most; learning rate of
 {{{rates}}}, one further value of one setting of the method, and the number of epochs by the mean validation NLL over
