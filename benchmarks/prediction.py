@@ -4,8 +4,7 @@ Cost: ``collect`` with its quasi-random draws, batching included, beside one for
 head, written with PyG's layers and given ready batches. Both take turns; the ratio is of medians.
 
 Accuracy: root-mean-square error of the mean probability, over graphs and seeds, against 20000 plain draws. The model is
-trained on labels of which 20 % are flipped (or on BBBP), so that draws differ. The noise of the calibration's gate is
-judged the same way.
+trained on labels of which 20 % are flipped (or on BBBP), so that draws differ.
 """
 
 from dataclasses import replace
@@ -14,7 +13,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
-from graphfnp.calibration import Calibration
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.graphs import PackedGraphs
@@ -30,7 +28,6 @@ PEER = "plain PyG forward"
 PLAIN, QUASI = (1, 10, 30, 100), (8, 16, 32, 64)
 REFERENCE, CHUNK = 20_000, 500
 AIM = 1.5  # plain forward passes for the accuracy of 100 plain draws
-GATE = 4.0  # variance of the logits of a graph far from everything
 
 
 def with_flipped_labels(graphs: PackedGraphs, share: float, seed: int) -> PackedGraphs:
@@ -56,28 +53,20 @@ class Judge:
         self.classifier, self.batch = classifier, graphs.batch()
         with torch.no_grad():
             self.encoded = classifier.encode(self.batch)
-            self.distance = classifier.distance(self.batch, self.encoded)
-        self.reference = self._reference(gate=0.0), self._reference(gate=GATE)
+        self.reference = torch.stack(
+            [self.mean("plain", CHUNK, 1_000_000 + i) for i in range(REFERENCE // CHUNK)]
+        ).mean(0)
 
     @torch.no_grad()
-    def mean(self, kind: str, num_draws: int, seed: int, gate: float) -> Tensor:
+    def mean(self, kind: str, num_draws: int, seed: int) -> Tensor:
         """[graphs]: probability of the last class."""
         self.classifier.config = replace(self.classifier.config, draws=kind)  # type: ignore[arg-type]
         logits = self.classifier.draw_logits(self.batch, num_draws, seed, self.encoded)
-        calibration = Calibration(gate=gate)
-        if kind == "quasi" and gate:
-            return calibration.apply(logits, self.distance, seed).mean(0)[:, -1]
-        noise = torch.randn(num_draws, 1, logits.shape[-1], generator=torch.Generator().manual_seed(seed))
-        return calibration.calibrated_logits(logits, self.distance, noise).softmax(-1).mean(0)[:, -1]
+        return logits.softmax(-1).mean(0)[:, -1]
 
-    def _reference(self, gate: float) -> Tensor:
-        chunks = [self.mean("plain", CHUNK, 1_000_000 + i, gate) for i in range(REFERENCE // CHUNK)]
-        return torch.stack(chunks).mean(0)
-
-    def error(self, kind: str, num_draws: int, gate: float = 0.0, seeds: int = 25) -> float:
-        reference = self.reference[1 if gate else 0]
-        means = torch.stack([self.mean(kind, num_draws, seed, gate) for seed in range(seeds)])
-        return float((means - reference).square().mean().sqrt())
+    def error(self, kind: str, num_draws: int, seeds: int = 25) -> float:
+        means = torch.stack([self.mean(kind, num_draws, seed) for seed in range(seeds)])
+        return float((means - self.reference).square().mean().sqrt())
 
 
 def compare_cost(method: str, classifier: GraphFNP, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
@@ -116,18 +105,13 @@ def compare_cost(method: str, classifier: GraphFNP, graphs: PackedGraphs, rounds
 
 
 def compare_accuracy(title: str, judge: Judge) -> dict[str, float]:
-    """Errors of plain and quasi draws, without and with the noise of the gate."""
+    """Errors of plain and quasi draws."""
     print(f"error of the mean probability, {title} (against {REFERENCE} plain draws):")
-    ratios = {}
-    for gate, name in ((0.0, "draws"), (GATE, f"draws and gate noise {GATE:g}")):
-        if gate and judge.distance is None:
-            continue
-        plain = {count: judge.error("plain", count, gate) for count in PLAIN}
-        quasi = {count: judge.error("quasi", count, gate) for count in QUASI}
-        print(f"  {name}: plain " + ", ".join(f"{count}: {error:.4f}" for count, error in plain.items()))
-        print(f"  {name}: quasi " + ", ".join(f"{count}: {error:.4f}" for count, error in quasi.items()))
-        ratios[f"error of {NUM_DRAWS} quasi to 100 plain, {title}, {name}"] = quasi[NUM_DRAWS] / plain[100]
-    return ratios
+    plain = {count: judge.error("plain", count) for count in PLAIN}
+    quasi = {count: judge.error("quasi", count) for count in QUASI}
+    for name, errors in (("plain", plain), ("quasi", quasi)):
+        print(f"  {name} " + ", ".join(f"{count}: {error:.4f}" for count, error in errors.items()))
+    return {f"error of {NUM_DRAWS} quasi to 100 plain, {title}": quasi[NUM_DRAWS] / plain[100]}
 
 
 def main() -> None:

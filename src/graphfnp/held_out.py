@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from graphfnp.calibration.kinds import SCALARS, Kind, fit_kind
+from graphfnp.calibration.kinds import KINDS, Kind, fit_calibration
 from graphfnp.calibration.transformation import Calibration
 from graphfnp.conformal import LEVEL, Conformal, fit_conformal
 from graphfnp.errors import InvalidConfig, InvalidGraphs
@@ -19,7 +19,7 @@ from graphfnp.randomness import stream
 
 
 def calibrate(
-    model: TrainedModel, graphs: PackedGraphs, kind: Kind = "auto", conformal_share: float = 0.0, seed: int = 0
+    model: TrainedModel, graphs: PackedGraphs, kind: Kind = "soft", conformal_share: float = 0.0, seed: int = 0
 ) -> TrainedModel:
     """The model with its calibration and conformal sets fitted anew, so that they hold for graphs such as these."""
     graphs = labelled(matching(graphs, model.classifier.schema))
@@ -34,7 +34,7 @@ def calibrate(
 def fit_held_out(
     raw: RawPredictions,
     y: Tensor,
-    kind: Kind = "auto",
+    kind: Kind = "soft",
     conformal_share: float = 0.0,
     seed: int = 0,
     class_weight: Tensor | None = None,
@@ -43,9 +43,9 @@ def fit_held_out(
     """Calibration of all but the share held back, and conformal sets of that share; of all labels if there is none."""
     back = held_back(y, conformal_share, seed)
     used = raw.select(~back)
-    calibration = fit_kind(kind, used.logits, y[~back], used.distance, class_weight, prior)
+    calibration = fit_calibration(kind, used.logits, y[~back], class_weight, prior)
     judged = back if back.any() else torch.ones_like(back)
-    probabilities = calibration.apply(raw.logits, raw.distance, seed).mean(0)
+    probabilities = calibration.apply(raw.logits).mean(0)
     return calibration, fit_conformal(probabilities[judged], y[judged], held_back=bool(back.any()))
 
 
@@ -60,7 +60,7 @@ def held_back(y: Tensor, share: float, seed: int) -> Tensor:
 
 
 def cross_fitted(
-    model: TrainedModel, graphs: PackedGraphs, kind: Kind = "auto", folds: int = 5, seed: int = 0
+    model: TrainedModel, graphs: PackedGraphs, kind: Kind = "soft", folds: int = 5, seed: int = 0
 ) -> tuple[Predictions, Predictions, Tensor]:
     """Predictions before and after, and conformal sets [N, K] after, of graphs that each fit has not seen.
 
@@ -68,7 +68,7 @@ def cross_fitted(
     """
     graphs = labelled(matching(graphs, model.classifier.schema))
     raw, y = collect(model.classifier, graphs, seed=seed), graphs.y
-    before = model.calibration.apply(raw.logits, raw.distance, seed)
+    before = model.calibration.apply(raw.logits)
     after, sets = torch.empty_like(before), torch.empty(before.shape[1:], dtype=torch.bool)
     fold = _folds(y, folds, seed)
     for number in range(folds):
@@ -77,7 +77,7 @@ def cross_fitted(
             raw.select(outside), y[outside], kind, seed=seed, prior=_kept_prior(kind, model.calibration)
         )
         part = raw.select(inside)
-        after[:, inside] = calibration.apply(part.logits, part.distance, seed)
+        after[:, inside] = calibration.apply(part.logits)
         sets[inside] = conformal.sets(after[:, inside].mean(0), LEVEL)
     return Predictions(before, y, raw.distance), Predictions(after, y, raw.distance), sets
 
@@ -97,8 +97,8 @@ def labelled(graphs: PackedGraphs) -> PackedGraphs:
 
 def checked_kind(kind: str, conformal_share: float) -> Kind:
     """The kind, if it is one, and the share is a share."""
-    if kind not in SCALARS:
-        raise InvalidConfig(f"calibration {kind!r}", f"one of {', '.join(SCALARS)}", "choose one of these")
+    if kind not in KINDS:
+        raise InvalidConfig(f"calibration {kind!r}", f"one of {', '.join(KINDS)}", "choose one of these")
     if not 0 <= conformal_share < 1:
         raise InvalidConfig(f"a conformal share of {conformal_share:g}", "a share in [0, 1)", "try 0.5")
     return cast(Kind, kind)

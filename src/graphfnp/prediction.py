@@ -116,7 +116,7 @@ def predict(
     graphs = matching(graphs, model.classifier.schema)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
-    draws = model.calibration.apply(raw.logits, raw.distance, seed)
+    draws = model.calibration.apply(raw.logits)
     return Predictions(draws, graphs.y, raw.distance, placement, raw.correlation)
 
 

@@ -23,7 +23,7 @@ from graphfnp.checkpoint import (
 )
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.load import load
-from graphfnp.errors import InvalidRun
+from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.evaluation import evaluate_part
 from graphfnp.methods import make_classifier, make_config
 from graphfnp.prediction import TrainedModel
@@ -93,6 +93,12 @@ class Run:
         except (KeyError, TypeError) as error:
             raise InvalidRun(
                 f"{self.folder / CONFIG} without {error}", "a record of this version", "train again"
+            ) from None
+        except InvalidConfig as error:
+            raise InvalidRun(
+                f"{self.folder / CONFIG} with {error.given}",
+                "settings of this version",
+                "train again with this version",
             ) from None
 
     @cached_property

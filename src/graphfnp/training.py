@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.calibration.kinds import SCALARS
 from graphfnp.class_balance import check_labels, class_weights, weighted_shares
 from graphfnp.classifier import GraphClassifier, Phase, check_partition
 from graphfnp.errors import InvalidRun
@@ -191,9 +190,9 @@ class _Loop:
         judged = self.state.average.averaged
         raw = collect(judged, self.validation, self.config.validation_draws, self.seed)
         y, weight = self.validation.y, judged.class_weight.cpu()
-        calibration = fit_calibration(raw.logits, y, raw.distance, weight, SCALARS[self.config.calibration])
+        calibration = fit_calibration("soft", raw.logits, y, weight)
         loss, plain = (
-            float(negative_log_likelihood(fit.apply(raw.logits, raw.distance).mean(0), y, weight))
+            float(negative_log_likelihood(fit.apply(raw.logits).mean(0), y, weight))
             for fit in (calibration, Calibration())
         )
         if not torch.isfinite(torch.tensor(loss)):

@@ -22,7 +22,7 @@ class TrainingConfig:
     node_budget: int | None = None  # most nodes in a batch
     finishing_epochs: int = 5  # of the decoder alone, after training
     finishing_rate: float = 1e-3
-    calibration: Kind = "auto"  # auto: with a distance the gate, else temperature
+    calibration: Kind = "soft"  # one temperature that can only add doubt, the same rule for every method
     conformal_share: float = 0.0  # of validation, held back for conformal sets alone; 0: they reuse all of it
 
     def __post_init__(self) -> None:

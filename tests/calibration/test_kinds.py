@@ -8,7 +8,7 @@ import torch
 
 from graphfnp.calibration import Calibration, fit_calibration
 from graphfnp.calibration.isotonic import Curve, through_curves
-from graphfnp.calibration.kinds import SCALARS, fit_kind
+from graphfnp.calibration.kinds import KINDS
 from graphfnp.metrics.scores import negative_log_likelihood
 
 
@@ -28,15 +28,15 @@ def test_slopes_and_offsets_that_made_the_labels_are_found():
     scale, offset = torch.tensor([0.5, 1.0, 1.5]), torch.tensor([1.0, 0.0, -1.0])
     logits = 2 * torch.randn(1, 30_000, 3, generator=seeded())
     y = drawn_from((scale * logits[0] + offset).softmax(-1))
-    found = fit_kind("vector", logits, y)
+    found = fit_calibration("vector", logits, y)
     assert found.scale == pytest.approx(scale.tolist(), rel=0.1)
     assert torch.tensor(found.offset).sub(offset).diff().abs().max() < 0.1  # a shift of all offsets changes nothing
-    assert nll(found, logits, y) < nll(fit_calibration(logits, y), logits, y) - 0.05
+    assert nll(found, logits, y) < nll(fit_calibration("temperature", logits, y), logits, y) - 0.05
 
 
 def test_few_labels_move_the_slopes_little():
     logits = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(5, 1)[None]
-    found = fit_kind("vector", logits, torch.tensor([0, 1]).repeat(5))
+    found = fit_calibration("vector", logits, torch.tensor([0, 1]).repeat(5))
     assert all(0.5 < slope < 2 for slope in found.scale)
     assert found.offset == pytest.approx((0.0, 0.0), abs=1e-4)
 
@@ -45,7 +45,7 @@ def test_mean_over_draws_is_what_vector_scaling_fits():
     centre = torch.randn(1, 3000, 2, generator=seeded())
     logits = centre + 3 * torch.randn(16, 3000, 2, generator=seeded(1))
     y = drawn_from((2 * logits).softmax(-1).mean(0))
-    assert fit_kind("vector", logits, y).scale == pytest.approx((2.0, 2.0), rel=0.4)
+    assert fit_calibration("vector", logits, y).scale == pytest.approx((2.0, 2.0), rel=0.4)
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])
@@ -54,9 +54,9 @@ def test_distortion_that_no_slope_mends_is_mended_by_curves(num_classes):
     claimed = logits[0].softmax(-1)
     true = 0.2 / num_classes + 0.8 * claimed  # a fifth of the labels are noise, however sure the claim
     y = drawn_from(true)
-    found = fit_kind("isotonic", logits, y)
+    found = fit_calibration("isotonic", logits, y)
     assert float((found.apply(logits)[0] - true).abs().mean()) < 0.03
-    assert nll(found, logits, y) < nll(fit_calibration(logits, y), logits, y)
+    assert nll(found, logits, y) < nll(fit_calibration("temperature", logits, y), logits, y)
     for curve in found.isotonic:
         assert list(curve.observed) == sorted(curve.observed)
         assert 0 < min(curve.observed) <= max(curve.observed) < 1
@@ -65,7 +65,7 @@ def test_distortion_that_no_slope_mends_is_mended_by_curves(num_classes):
 def test_two_curves_of_two_classes_are_one_another_upside_down():
     logits = torch.randn(1, 200, 2, generator=seeded())
     probabilities = logits[0].softmax(-1)
-    first, second = fit_kind("isotonic", logits, drawn_from(probabilities)).isotonic
+    first, second = fit_calibration("isotonic", logits, drawn_from(probabilities)).isotonic
     claimed = probabilities[:, 0].double().numpy()
     total = np.interp(claimed, first.claimed, first.observed) + np.interp(1 - claimed, second.claimed, second.observed)
     assert total == pytest.approx(np.ones(200), abs=1e-4)
@@ -80,7 +80,7 @@ def test_curve_by_hand_is_straight_between_its_points_and_level_outside():
 
 def test_draws_follow_the_curves_in_the_mean():
     logits = torch.randn(1, 300, 3, generator=seeded()) + torch.randn(24, 300, 3, generator=seeded(1))
-    found = fit_kind("isotonic", logits, drawn_from(logits.mean(0).softmax(-1)))
+    found = fit_calibration("isotonic", logits, drawn_from(logits.mean(0).softmax(-1)))
     draws = found.apply(logits)
     assert torch.allclose(draws.mean(0), through_curves(found.isotonic, logits.softmax(-1).mean(0)), atol=1e-4)
     assert float(draws.std(0).mean()) > 0.05
@@ -93,7 +93,7 @@ def test_label_mix_of_held_out_graphs_is_not_learned_where_the_models_own_is_kno
     y = torch.multinomial(torch.tensor([0.9, 0.1]), 20_000, replacement=True, generator=seeded())
     x = 2 * y - 1 + torch.randn(20_000, generator=seeded(1))
     logits = torch.stack([-x, x], -1)[None]  # right for an even mix
-    kept, learned = fit_kind(kind, logits, y, prior=(0.5, 0.5)), fit_kind(kind, logits, y)
+    kept, learned = fit_calibration(kind, logits, y, prior=(0.5, 0.5)), fit_calibration(kind, logits, y)
     undecided = torch.zeros(1, 1, 2)
     assert float(kept.apply(undecided)[0, 0, 1]) == pytest.approx(0.5, abs=0.06)
     assert float(learned.apply(undecided)[0, 0, 1]) == pytest.approx(0.1, abs=0.04)
@@ -101,22 +101,12 @@ def test_label_mix_of_held_out_graphs_is_not_learned_where_the_models_own_is_kno
     assert learned.prior == pytest.approx((0.9, 0.1), abs=0.01)
 
 
-@pytest.mark.parametrize("kind", SCALARS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_survives_json_and_labels_that_cannot_tell(kind):
     logits, y = 3 * torch.randn(4, 80, 3, generator=seeded()), torch.arange(80) % 3
-    distance = torch.rand(80, generator=seeded(1))
-    found = fit_kind(kind, logits, y, distance, prior=(0.2, 0.3, 0.5))
+    found = fit_calibration(kind, logits, y, prior=(0.2, 0.3, 0.5))
     assert Calibration.from_json(json.loads(json.dumps(found.to_json()))) == found
-    draws = found.apply(logits, distance)
-    assert torch.allclose(draws.sum(-1), torch.ones(4, 80), atol=1e-5)
-    assert fit_kind(kind, logits[:, :5], y[:5], distance[:5]) == Calibration()
-    assert fit_kind(kind, logits, torch.full_like(y, -1), distance) == Calibration()
-
-
-def test_named_scalar_is_the_only_one_fitted():
-    logits, y = 5 * torch.randn(4, 80, 2, generator=seeded()), torch.arange(80) % 2
-    distance = torch.rand(80, generator=seeded(1))
-    assert fit_kind("none", logits, y, distance) == Calibration()
-    assert fit_kind("temperature", logits, y, distance).gate == 0
-    assert fit_kind("gate", logits, y, distance).temperature == 1
-    assert fit_kind("auto", logits, y, distance) == fit_calibration(logits, y, distance)
+    assert torch.allclose(found.apply(logits).sum(-1), torch.ones(4, 80), atol=1e-5)
+    assert (found == Calibration(prior=(0.2, 0.3, 0.5))) == (kind == "none")
+    assert fit_calibration(kind, logits[:, :5], y[:5]) == Calibration()
+    assert fit_calibration(kind, logits, torch.full_like(y, -1)) == Calibration()

@@ -64,11 +64,10 @@ def test_moved_predictions_are_the_posteriors_of_the_new_mix(old, new):
     assert torch.allclose(back, posterior(likelihood, old), atol=1e-6)
 
 
-def test_far_graph_becomes_the_new_mix_and_keeps_its_doubt():
-    logits = torch.tensor([3.0, 0.0]).expand(64, 1, 2)
-    calibration = Calibration(gate=300.0, prior=(0.5, 0.5)).with_prior((0.8, 0.2))
-    before = Calibration(gate=300.0).apply(logits, torch.ones(1))
-    after = calibration.apply(logits, torch.ones(1))
+def test_draws_that_differ_become_the_new_mix_in_the_mean_and_keep_their_doubt():
+    logits = 5 * torch.randn(64, 1, 2, generator=torch.Generator().manual_seed(0))
+    before = Calibration().apply(logits)
+    after = Calibration(prior=(0.5, 0.5)).with_prior((0.8, 0.2)).apply(logits)
     odds = before.mean(0)[0, 0] / before.mean(0)[0, 1]
     assert float(after.mean(0)[0, 0] / after.mean(0)[0, 1]) == pytest.approx(4 * float(odds), rel=0.02)
     assert float(after[:, 0, 0].std()) > 0.3

@@ -14,8 +14,8 @@ def record(
     return {
         **{name: value for name, value in cell.content.items() if name != "recipe"},
         "validation": {"nll": nll, "nll_raw": nll, "scores": scores},
-        "test": {"raw": {**scores, "ece": 0.2}, "temperature": scores, "own": scores},
-        "calibration": {}, "rationale_f1": {"rationale_f1": {"1": 0.6, "3": 0.6}, "rationale_f1_constant": 0.69},
+        "test": {"raw": {**scores, "ece": 0.2}, "soft": scores, "free": scores},
+        "temperature": {}, "rationale_f1": {"rationale_f1": {"1": 0.6, "3": 0.6}, "rationale_f1_constant": 0.69},
         "best_epoch": 1, "epochs": len(curve), "curve": list(curve), "diagnostics": {"kappa_own": 0.4},
         "provenance": {"seconds": 1.0},
     }  # fmt: skip

@@ -14,8 +14,8 @@ def calibrate_run(
         str, typer.Argument(metavar="DATA", help="Labelled graphs the model has not seen: a file, or a dataset's name.")
     ],
     kind: Annotated[
-        str, typer.Option(help="auto (the best scalar), temperature, gate, fallback, vector, isotonic or none.")
-    ] = "auto",
+        str, typer.Option(help="soft (a temperature >= 1), temperature, vector, isotonic or none.")
+    ] = "soft",
     conformal_share: Annotated[
         float, typer.Option(help="Share of the graphs held back for conformal sets alone; 0: they reuse all.")
     ] = 0.5,

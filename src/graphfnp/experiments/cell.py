@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphfnp.experiments.protocol import RECIPE, REVISIONS, WIDTH
+from graphfnp.experiments.protocol import PROTOCOL, RECIPE, REVISIONS, WIDTH
 from graphfnp.run import Plan
 from graphfnp.settings import with_overrides
 
@@ -31,7 +31,8 @@ class Cell:
         return {
             "dataset": self.dataset, "backbone": self.backbone, "method": self.method, "seed": self.seed,
             "overrides": dict(self.overrides), "data": dict(self.data),
-            "recipe": {**RECIPE, "width": WIDTH}, "revision": REVISIONS.get(self.method, 0),
+            "recipe": {**RECIPE, "width": WIDTH}, "protocol": PROTOCOL,
+            "revision": REVISIONS.get(self.method, 0),
             **({"explain": dict(self.explain)} if self.explain else {}),
         }  # fmt: skip
 

@@ -38,13 +38,12 @@ def _head(results: Results) -> str:
 `graphfnp table --write docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`,
 under `provenance`.
 
-Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs at most; learning rate of
-{{{rates}}}, one further value of one setting of the method, and the number of epochs by the mean validation NLL over
-the tuning seeds, after the method's post-hoc scalar is fitted on validation: the same budget for every method.
-Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. *raw*: without a post-hoc
-scalar, as the paper ran the baselines; all else is after each method's own scalar (the gate for GraphFNP and the
-evidential network, which know how far a graph is, a temperature for all others). The best of a column is bold. *NLL -
-GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP is
-better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one, and beside GraphFNP's own.
+Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;
+learning rate of {{{rates}}} and one further value of one setting of the method by the mean validation NLL over the
+tuning seeds: the same budget for every method. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
+on validation: doubt only) and *free* (in [.2, 10]); what is not called otherwise is soft, and claims are judged by it.
+Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. The best of a column is bold.
+*NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP
+is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
 
 {columns}"""

@@ -19,9 +19,9 @@ BINS = 15
 PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.3g} %")
 CURVES = {  # label -> row of the calibration table, post-hoc scalar
     "Vanilla": ("vanilla", "raw"),
-    "Vanilla, temperature": ("vanilla", "temperature"),
-    "Deep ensemble, temperature": ("deep-ensemble", "temperature"),
-    "GraphFNP": ("graphfnp", "own"),
+    "Vanilla, soft": ("vanilla", "soft"),
+    "Deep ensemble, soft": ("deep-ensemble", "soft"),
+    "GraphFNP, soft": ("graphfnp", "soft"),
 }
 
 

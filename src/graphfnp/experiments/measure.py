@@ -1,4 +1,4 @@
-"""What is measured of a cell: train as planned, then score the test part with and without each post-hoc scalar."""
+"""What is measured of a cell: train as planned, then score the test part raw, soft and free, as every method is."""
 
 import time
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from graphfnp.calibration import Calibration, fit_calibration
+from graphfnp.calibration.kinds import Kind
 from graphfnp.checkpoint import read_json, write_tensors
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
@@ -24,6 +25,7 @@ from graphfnp.run import METRICS, execute
 from graphfnp.training import Event
 
 PREDICTIONS = "predictions.safetensors"
+SCALARS: dict[str, Kind] = {"raw": "none", "soft": "soft", "free": "temperature"}  # claims are judged by soft
 KEPT = (
     "accuracy", "auroc", "auprc", "nll", "brier",
     "ece", "ece_interval", "ece_floor", "ece_adaptive", "ece_positive_class",
@@ -39,11 +41,10 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
     started = time.perf_counter()
     run = execute(cell.plan, folder, dataset, resume=True, watch=watch)
     seconds = time.perf_counter() - started
-    classifier, own = run.model.classifier, run.model.calibration
+    classifier = run.model.classifier
     validation, test = (collect(classifier, part, seed=cell.seed) for part in (dataset.validation, dataset.test))
-    weight = classifier.class_weight
-    temperature = fit_calibration(validation.logits, dataset.validation.y, None, weight, ("temperature",))
-    judged = {"raw": Calibration(), "temperature": temperature, "own": own}
+    y, weight = dataset.validation.y, classifier.class_weight
+    judged = {name: fit_calibration(kind, validation.logits, y, weight) for name, kind in SCALARS.items()}
     _keep(folder, validation, test, dataset)
     metrics = read_json(folder / METRICS)
     history = run.history
@@ -52,12 +53,12 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
         {
             **{name: value for name, value in cell.content.items() if name != "recipe"},
             "validation": {
-                "nll": weighted_nll(own, validation, dataset.validation.y, weight),
-                "nll_raw": weighted_nll(Calibration(), validation, dataset.validation.y, weight),
-                "scores": scores(own, validation, dataset.validation.y),
+                "nll": weighted_nll(judged["soft"], validation, y, weight),
+                "nll_raw": weighted_nll(judged["raw"], validation, y, weight),
+                "scores": scores(judged["soft"], validation, y),
             },
             "test": {name: scores(calibration, test, dataset.test.y) for name, calibration in judged.items()},
-            "calibration": {name: calibration.to_json() for name, calibration in judged.items() if name != "raw"},
+            "temperature": {name: calibration.temperature for name, calibration in judged.items()},
             "rationale_f1": {
                 name: metrics[name] for name in ("rationale_f1", "rationale_f1_macro", "rationale_f1_constant")
                 if name in metrics
@@ -77,7 +78,7 @@ def dataset_of(name: str, options: tuple[tuple[str, Any], ...], seed: int) -> Da
 
 
 def scores(calibration: Calibration, raw: RawPredictions, y: torch.Tensor) -> dict[str, Any]:
-    predictions = Predictions(calibration.apply(raw.logits, raw.distance), y, raw.distance)
+    predictions = Predictions(calibration.apply(raw.logits), y, raw.distance)
     found = all_scores(predictions)
     errors = (predictions.label != y).double()
     area = risk_coverage(1 - predictions.confidence, errors).area
@@ -93,7 +94,7 @@ def _bins(predictions: Predictions) -> list[list[float]]:
 
 def weighted_nll(calibration: Calibration, raw: RawPredictions, y: torch.Tensor, weight: torch.Tensor) -> float:
     """What choices are made by: validation NLL in which every class weighs as it does in training."""
-    probabilities = calibration.apply(raw.logits, raw.distance).mean(0)
+    probabilities = calibration.apply(raw.logits).mean(0)
     return float(negative_log_likelihood(probabilities, y, weight))
 
 

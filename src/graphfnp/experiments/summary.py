@@ -18,8 +18,8 @@ MORE_IS_BETTER = (
     "auroc", "accuracy", "auprc", "rationale_f1_1", "rationale_f1_3", "rationale_f1_macro_1", "edge_roc_auc",
     "precision_at_truth", "fidelity_label_plus", "fidelity_probability_plus", "stability",
 )  # fmt: skip
-# Post-hoc scalars the test part is scored under; "own" is the one each method chose on validation.
-SCALARS = {"own": "", "raw": "_raw", "temperature": "_temperature"}
+# Ways the test part is scored, the same for every method; a measure without a suffix is soft, which claims go by.
+SUFFIXES = {"": "soft", "_raw": "raw", "_soft": "soft", "_free": "free"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _of_cell(record: Mapping[str, Any]) -> dict[str, float]:
         return _flat(record["explanation"])
     flat = {
         score + suffix: record["test"][scalar][score]
-        for scalar, suffix in SCALARS.items()
+        for suffix, scalar in SUFFIXES.items()
         for score in SCORES
         if record["test"][scalar].get(score) is not None
     }
