@@ -31,7 +31,7 @@ def models(dataset) -> dict[str, TrainedModel]:
         overrides |= {"generation_weight": 0.0} if method in ("graphfnp", "paper", "no-rationales") else {}
         classifier = make_classifier(method, dataset.graphs.schema, overrides)
         graphs = dataset.train.select(torch.arange(0, len(dataset.train), 8))
-        found[method] = train(classifier, graphs, dataset.validation, TrainingConfig(epochs=8, stop_at=8)).model
+        found[method] = train(classifier, graphs, dataset.validation, TrainingConfig(epochs=8)).model
     return found
 
 

@@ -55,7 +55,7 @@ def motifs(seed: int, features: str = "alike") -> Dataset:
 def trained(dataset: Dataset, method: str, epochs: int, seed: int, **settings: Any) -> GraphClassifier:
     small = {"backbone.name": "gin", "backbone.width": 64, **settings}
     classifier = make_classifier(method, dataset.graphs.schema, small, seed)
-    train(classifier, dataset.train, dataset.validation, TrainingConfig(epochs=epochs, stop_at=epochs), seed)
+    train(classifier, dataset.train, dataset.validation, TrainingConfig(epochs=epochs), seed)
     return classifier
 
 

@@ -27,7 +27,7 @@ epochs = 3 if options.quick else 25
 classifier = graphfnp.make_classifier("graphfnp", data.graphs.schema, settings, seed=0)
 training = graphfnp.train(classifier, data.train, data.validation, graphfnp.TrainingConfig(epochs=epochs), seed=0)
 model = training.model
-print(f"trained {len(training.history)} epochs, kept epoch {training.best_epoch}")
+print(f"trained {len(training.history)} epochs")
 
 # A prediction is a set of draws: their mean is the probability, their disagreement is the model's own uncertainty.
 predictions = graphfnp.predict(model, data.test)

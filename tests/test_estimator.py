@@ -267,7 +267,7 @@ class OnArrays(GraphFNPClassifier):
         return super().predict_proba(nodes(validate_data(self, X, reset=False)))
 
 
-ON_ARRAYS = {"layers": 1, "width": 8, "epochs": 8, "num_draws": 1, "batch_size": 32, "learning_rate": 0.02}
+ON_ARRAYS = {"layers": 1, "width": 8, "epochs": 10, "num_draws": 1, "batch_size": 32, "learning_rate": 0.02}
 
 
 @parametrize_with_checks([OnArrays(method="vanilla", validation_fraction=0.2, **ON_ARRAYS)])

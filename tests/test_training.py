@@ -21,7 +21,7 @@ from graphfnp.methods import CLASSIFIERS, make_classifier
 from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
 from graphfnp.training import Event, Training, train
 from graphfnp.training_config import TrainingConfig
-from graphfnp.training_state import STATE_FILE, Progress
+from graphfnp.training_state import STATE_FILE
 from graphfnp.weight_average import WeightAverage
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
@@ -198,27 +198,20 @@ def test_training_in_memory_refuses_to_resume_with_other_settings(tmp_path: Path
 # ---------------------------------------------------------------- when it stops
 
 
-def test_progress_stops_after_the_epochs_or_after_waiting() -> None:
-    assert not Progress(epoch=5, best_epoch=2).stops(epochs=10, patience=3)  # waited for epochs 3 and 4
-    assert Progress(epoch=6, best_epoch=2).stops(epochs=10, patience=3)
-    assert Progress(epoch=10, best_epoch=9).stops(epochs=10, patience=3)
-    assert not Progress(epoch=9, best_epoch=-1).stops(epochs=10, patience=3)  # nothing to keep yet
-
-
-def test_training_stops_early_and_keeps_the_best_epoch() -> None:
+def test_all_epochs_are_trained_and_the_last_one_counts_however_validation_fares() -> None:
     # A huge step makes the validation loss rise soon.
-    training = trained(epochs=60, patience=2, learning_rate=0.3, average_decay=0.0, finishing_epochs=0)
-    losses = [epoch["validation_nll"] + epoch["side_loss"] for epoch in training.history]
-    assert len(losses) < 60
-    assert len(losses) - 1 - training.best_epoch == 2
-    assert losses[training.best_epoch] <= min(losses) + 1e-4
+    longer, shorter = (trained(epochs=epochs, learning_rate=0.3, average_decay=0.0) for epochs in (5, 3))
+    losses = [epoch["validation_nll"] for epoch in longer.history]
+    assert len(losses) == 5
+    assert losses[-1] > min(losses)
+    assert losses[:3] == [epoch["validation_nll"] for epoch in shorter.history]
+    assert not same_weights(longer, shorter)
 
 
 @pytest.mark.parametrize("method", CLASSIFIERS)
 def test_one_epoch_is_enough_to_keep_a_trained_model(method: str) -> None:
     training = trained(method, epochs=1)
     start = make_classifier(method, TYPED, small(method))
-    assert training.best_epoch == 0
     moved = [
         not torch.equal(a, b) for a, b in zip(training.model.classifier.parameters(), start.parameters(), strict=True)
     ]
@@ -292,15 +285,6 @@ def test_average_decay_zero_is_the_last_step() -> None:
         next(classifier.parameters()).add_(1)
     average.update()
     assert torch.equal(next(average.averaged.parameters()), next(classifier.parameters()))
-
-
-def test_a_run_told_when_to_stop_keeps_its_last_epoch():
-    graphs, validation = shapes(24), shapes(12)
-    classifier = make_classifier("vanilla", graphs.schema, {"backbone.width": 8}, seed=0)
-    training = train(classifier, graphs, validation, TrainingConfig(epochs=9, patience=1, stop_at=3))
-    assert training.best_epoch == 2
-    assert len(training.history) == 3
-    assert ["validation_nll" in record for record in training.history] == [False, False, True]
 
 
 def test_running_statistics_are_averaged_as_long_as_the_weights_they_belong_to():

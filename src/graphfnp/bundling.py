@@ -24,7 +24,7 @@ SETS = TrainingConfig(conformal_share=0.5)  # half of validation for conformal s
 PLANS = {
     "bbbp": Plan("bbbp", overrides=SMALL, training=SETS),
     "mutagenicity": Plan("mutagenicity", overrides=SMALL, training=SETS),
-    "ba2motifs": Plan("ba2motifs", overrides=SMALL, training=replace(SETS, epochs=50, patience=50)),
+    "ba2motifs": Plan("ba2motifs", overrides=SMALL, training=replace(SETS, epochs=50)),
 }
 
 

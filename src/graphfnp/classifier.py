@@ -42,7 +42,7 @@ class GraphClassifier(nn.Module, ABC):
     """
 
     class_weight: Tensor
-    averages_weights: bool = True  # False: training judges and keeps the present weights, not their moving average
+    averages_weights: bool = True  # False: training keeps the last weights, not their moving average
 
     def __init__(self, schema: Schema) -> None:
         super().__init__()
@@ -81,26 +81,17 @@ class GraphClassifier(nn.Module, ABC):
         return [Phase("all", list(self.parameters()), self.loss)]
 
     def finishing_phases(self) -> list[Phase]:
-        """Walked after the best epoch was restored, for what does not touch predictions."""
+        """Walked after training, on the averaged weights, for what does not touch predictions."""
         return []
-
-    @property
-    def is_complete(self) -> bool:
-        """Have all parts begun to learn? Training keeps no epoch before."""
-        return True
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         """Called before every epoch, counted from 0: schedules, k-means starts."""
-
-    def side_loss(self, batch: Batch) -> Tensor | None:
-        """What the method wants learned beside the labels; added to the validation loss that chooses the epoch."""
-        return None
 
     def after_step(self) -> None:
         """Called after every optimiser step: snapshots, running statistics."""
 
     def after_training(self, graphs: PackedGraphs) -> None:
-        """Called once with the best epoch's weights, before calibration: what is read off the training graphs."""
+        """Called once with the averaged weights, before calibration: what is read off the training graphs."""
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""

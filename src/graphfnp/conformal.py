@@ -44,7 +44,7 @@ class Conformal:
     def guarantee(self) -> str:
         if self.held_back:
             return "holds for every class: fitted on graphs used for nothing else"
-        return "approximate: fitted on graphs that also chose the epoch and the calibration"
+        return "approximate: fitted on graphs that the calibration was fitted on too"
 
     def facts(self, level: float = LEVEL) -> dict[str, Any]:
         """What a reader should know of the sets: on how many graphs they rest, and classes that no set can rule out."""

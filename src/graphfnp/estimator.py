@@ -47,7 +47,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of PyG ``Data``, or
     PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first: the pack
     keeps one schema for all folds, where a fold by itself may lack a type. Labels are strings, integers or booleans and
-    come back as given. A seeded, stratified part of the training data chooses the epoch and fits the calibration.
+    come back as given. A seeded, stratified part of the training data is held out to fit the calibration.
 
     ``on_invalid`` says what to do with rows that are no molecule. "raise": an error that names them. "nan": ``fit``
     leaves them out with a warning, ``predict_proba`` gives NaN and ``predict`` gives None in their place, and ``score``
@@ -65,7 +65,6 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         epochs: int = TrainingConfig.epochs,
         batch_size: int = TrainingConfig.batch_size,
         learning_rate: float = TrainingConfig.learning_rate,
-        patience: int = TrainingConfig.patience,
         calibration: str = TrainingConfig.calibration,
         overrides: Mapping[str, Any] | None = None,
         validation_fraction: float = 0.1,
@@ -80,7 +79,6 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.patience = patience
         self.calibration = calibration
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
         self.validation_fraction = validation_fraction
@@ -119,7 +117,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
         domain, held_out = learned.model.domain, graphs.select(part.validation)
         known = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
-            "validation part, which also chose the epoch and the calibration",
+            "validation part, which the calibration was fitted on too",
             all_scores(predict(learned.model, held_out, self.num_draws, self.seed_)),
         )
         self.model_ = replace(
@@ -135,7 +133,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         given = {"backbone.name": params["backbone"]}
         given |= {f"backbone.{name}": params[name] for name in ("width", "layers") if params[name] is not None}
-        own = ("epochs", "batch_size", "learning_rate", "patience", "calibration")
+        own = ("epochs", "batch_size", "learning_rate", "calibration")
         recipe = {name: params[name] for name in own}
         for name, value in (self.overrides or {}).items():
             where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)

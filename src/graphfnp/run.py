@@ -185,7 +185,7 @@ def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> No
     """Write down what came out; the measures last, since they make the run a finished one."""
     lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
     write_atomically(folder / EPOCHS, lines.encode())
-    facts = {"dataset": dataset.name, "best_epoch": training.best_epoch, "split": dataset.split.how}
+    facts = {"dataset": dataset.name, "epochs": len(training.history), "split": dataset.split.how}
     part = "test" if len(dataset.split.test) else "validation"
     metrics = evaluate_part(training.model, dataset, part, seed=plan.seed)
     known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how).with_measures(

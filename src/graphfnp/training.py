@@ -18,7 +18,7 @@ from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.held_out import fit_held_out, held_back
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction import TrainedModel, collect, fit_domain
-from graphfnp.randomness import derive_seed, isolated, stream
+from graphfnp.randomness import derive_seed, stream
 from graphfnp.settings import to_json
 from graphfnp.training_config import TrainingConfig
 from graphfnp.training_state import STATE_FILE, TrainingState
@@ -26,8 +26,6 @@ from graphfnp.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
-
-TIE = 1e-4  # validation losses this close are equal, and the later epoch has seen more
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,6 @@ class Training:
 
     model: TrainedModel
     history: Sequence[dict[str, float]]
-    best_epoch: int
 
 
 def train(
@@ -62,7 +59,7 @@ def train(
     watch: Callable[[Event], None] | None = None,
     fabric: "Fabric | None" = None,
 ) -> Training:
-    """Train in place, restore the best epoch, finish, and fit the calibration.
+    """Train in place for all epochs, take the averaged weights, finish, and fit the calibration.
 
     Every epoch starts from a seed of its own, so an interrupted run that resumes from ``folder`` ends with the very
     weights of an uninterrupted one.
@@ -75,7 +72,7 @@ def train(
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:
         loop.restore()
-    while not loop.state.progress.stops(config.epochs, config.patience, config.stop_at):
+    while loop.state.progress.epoch < config.epochs:
         loop.run_epoch()
     return loop.finish()
 
@@ -100,7 +97,6 @@ class _Loop:
             phases,
             [self._optimizer(phase, config.learning_rate) for phase in phases],
             WeightAverage(classifier, config.average_decay),
-            _copied(classifier),
         )
 
     def _optimizer(self, phase: Phase, rate: float):
@@ -114,10 +110,8 @@ class _Loop:
         started = time.perf_counter()
         epoch = progress.epoch
         torch.manual_seed(derive_seed(self.seed, "epoch", epoch, self.fabric.global_rank))
-        before = None if self.classifier.is_complete else _copied(self.classifier)
-        self.classifier.start_epoch(epoch, config.epochs, self.graphs)
-        if before is not None:
-            self.state.average.place(before)
+        with self.state.average.following_what_is_placed():
+            self.classifier.start_epoch(epoch, config.epochs, self.graphs)
         self._share_weights()
         self.classifier.train()
         sums: dict[str, Tensor] = {}
@@ -132,8 +126,7 @@ class _Loop:
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
         self._share_weights()
         record = {name: float(value) / len(indices) for name, value in sums.items()}
-        if config.stop_at is None or epoch + 1 == min(config.stop_at, config.epochs):
-            record.update(self._validate(epoch))
+        record.update(self._validate(epoch))
         record["seconds"] = time.perf_counter() - started
         progress.history.append({"epoch": epoch, **record})
         progress.epoch += 1
@@ -186,7 +179,7 @@ class _Loop:
     # ---------------------------------------------------------------- validation
 
     def _validate(self, epoch: int) -> dict[str, float]:
-        """Validation NLL after the post-hoc scalar is fitted: the scale of the logits does not decide when to stop."""
+        """For the log alone: nothing is chosen by it."""
         judged = self.state.average.averaged
         raw = collect(judged, self.validation, self.config.validation_draws, self.seed)
         y, weight = self.validation.y, judged.class_weight.cpu()
@@ -201,42 +194,24 @@ class _Loop:
                 "a finite loss",
                 "lower learning_rate, or check the features",
             )
-        side = self._side_loss(judged)
-        loss = self.fabric.broadcast(loss + side)  # all processes must agree on when to stop
-        progress = self.state.progress
-        if judged.is_complete and loss <= progress.best_loss + TIE:
-            progress.best_loss, progress.best_epoch = min(loss, progress.best_loss), epoch
-            self.state.best = _copied(judged)
         judged.eval()
         sample = self.validation.batch(torch.arange(min(256, len(self.validation)))).to(self.fabric.device)
         with torch.no_grad():
             facts = judged.diagnostics(sample)
         accuracy = float((raw.logits.softmax(-1).mean(0).argmax(-1) == self.validation.y).float().mean())
         return {
-            "complete": float(judged.is_complete),
-            "validation_nll": loss - side,
-            "side_loss": side,
+            "validation_nll": loss,
             "validation_nll_raw": plain,
             "validation_accuracy": accuracy,
             **facts,
         }
 
-    @torch.no_grad()
-    def _side_loss(self, judged: GraphClassifier) -> float:
-        """Mean over validation graphs of the method's own further aims, on the same noise in every epoch."""
-        judged.eval()
-        with isolated(self.seed, "side loss"):
-            batches = list(self.validation.batches(256, node_budget=self.config.node_budget))
-            losses = [(judged.side_loss(batch.to(self.fabric.device)), batch.num_graphs) for batch in batches]
-        known = [float(loss) * count for loss, count in losses if loss is not None]
-        return sum(known) / len(self.validation)
-
     # ---------------------------------------------------------------- the end
 
     def finish(self) -> Training:
-        """Restore the best epoch, run the finishing phases, and fit what the held-out labels teach."""
+        """Take the averaged weights, run the finishing phases, and fit what the held-out labels teach."""
         classifier, config, progress = self.classifier, self.config, self.state.progress
-        classifier.load_state_dict(self.state.best)
+        classifier.load_state_dict(self.state.average.averaged.state_dict())
         phases = classifier.finishing_phases()
         optimizers = [self._optimizer(phase, config.finishing_rate) for phase in phases]
         classifier.eval()
@@ -256,7 +231,7 @@ class _Loop:
         raw, y, weight = collect(classifier, self.held_out, seed=self.seed), self.held_out.y, classifier.class_weight
         prior, domain = weighted_shares(self.graphs, weight), fit_domain(classifier, self.graphs, self.seed)
         fitted = fit_held_out(raw, y, config.calibration, config.conformal_share, self.seed, weight, prior)
-        return Training(TrainedModel(classifier, *fitted, domain), progress.history, progress.best_epoch)
+        return Training(TrainedModel(classifier, *fitted, domain), progress.history)
 
     # ---------------------------------------------------------------- stop and resume
 
@@ -275,7 +250,3 @@ class _Loop:
         """Go on where :meth:`save` left off; without a saved state, start from the beginning."""
         if self.folder is not None and (self.folder / STATE_FILE).exists():
             self.state.read(self.folder / STATE_FILE, self._identity)
-
-
-def _copied(classifier: GraphClassifier) -> dict[str, Tensor]:
-    return {name: tensor.clone() for name, tensor in classifier.state_dict().items()}

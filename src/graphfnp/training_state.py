@@ -21,32 +21,23 @@ class Progress:
     """The part of the training state that is not tensors; one JSON record."""
 
     epoch: int = 0  # epochs done
-    best_epoch: int = -1
-    best_loss: float = float("inf")
     history: list[dict[str, float]] = field(default_factory=list)
-
-    def stops(self, epochs: int, patience: int, stop_at: int | None = None) -> bool:
-        waited = self.epoch - 1 - self.best_epoch
-        out_of_patience = self.best_epoch >= 0 and waited >= patience
-        return self.epoch >= epochs or (out_of_patience if stop_at is None else self.epoch >= stop_at)
 
 
 @dataclass
 class TrainingState:
-    """Weights, their average, the best of them so far, optimisers and progress."""
+    """Weights, their average, optimisers and progress."""
 
     classifier: GraphClassifier
     phases: Sequence[Phase]
     optimizers: Sequence[Any]
     average: WeightAverage
-    best: dict[str, Tensor]
     progress: Progress = field(default_factory=Progress)
 
     def write(self, path: Path, identity: Mapping[str, Any]) -> None:
         """One file in one atomic step; ``identity`` says what must be the same for a training to go on."""
         tensors = {f"model.{name}": tensor for name, tensor in self.classifier.state_dict().items()}
         tensors |= {f"average.{name}": tensor for name, tensor in self.average.averaged.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
         groups = []
         for phase, optimizer in zip(self.phases, self.optimizers, strict=True):
             state = optimizer.state_dict()
@@ -72,7 +63,6 @@ class TrainingState:
         self.classifier.load_state_dict(part("model."))
         self.average.averaged.load_state_dict(part("average."))
         self.average.steps = record["steps"]
-        self.best = part("best.")
         for phase, optimizer, groups in zip(self.phases, self.optimizers, record["optimizers"], strict=True):
             state: dict[int, dict[str, Tensor]] = {}
             for name, value in part(f"optimizer.{phase.name}.").items():

@@ -1,7 +1,8 @@
 """Exponential moving average of a classifier's weights: steadier than the last step, at no cost in prediction."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -33,9 +34,14 @@ class WeightAverage:
             elif any(True for _ in new.buffers(recurse=False)):
                 self._flags.append((own, new))
 
-    @torch.no_grad()
-    def place(self, before: Mapping[str, Tensor]) -> None:
-        """Weights that are not what they were ``before`` have just been placed: they have no past worth averaging."""
+    @contextmanager
+    def following_what_is_placed(self) -> Iterator[None]:
+        """Weights that change in this context were placed, not learned: they have no past worth averaging."""
+        if self.averaged is self.classifier:
+            yield
+            return
+        before = {name: value.clone() for name, value in self.classifier.state_dict().items()}
+        yield
         averaged = self.averaged.state_dict()
         for name, value in self.classifier.state_dict().items():
             if not torch.equal(value, before[name]):

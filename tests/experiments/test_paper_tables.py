@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from graphfnp.cli.app import app
 from graphfnp.errors import InvalidConfig
-from graphfnp.experiments.choice import STOP
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import document
-from graphfnp.experiments.protocol import COLUMNS, METHODS, RECIPE
+from graphfnp.experiments.protocol import COLUMNS, METHODS
 from graphfnp.experiments.published import published
 from graphfnp.experiments.ranks import mean_ranks
 from graphfnp.experiments.render import render
@@ -128,14 +127,6 @@ def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["sst2"])
-
-
-def test_claims_are_judged_after_all_epochs_too(tmp_path):
-    table = TABLES["last-epoch"].only(columns=["bbbp"])
-    results = complete(tmp_path, table, nll=lambda method, seed: (0.4 if method == "graphfnp" else 0.5) + seed / 100)
-    assert all(cell.overrides[STOP] == RECIPE["epochs"] for group in table.groups() for cell in group.cells(results))
-    found = {claim.sentence: claim.holds for claim in claims(results)}
-    assert found["bbbp after all epochs: lower mean NLL than every single model with its temperature"] is True
 
 
 def test_ranks_are_means_over_complete_places_and_ties_share_theirs(tmp_path):

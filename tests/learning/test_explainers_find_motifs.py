@@ -35,7 +35,7 @@ def truth_of(graphs: PackedGraphs) -> Tensor:
 def trained(dataset: Dataset, method: str, epochs: int, seed: int, **settings: Any) -> GraphClassifier:
     settings = {"backbone.name": "gin", "backbone.width": 64, **settings}
     model = make_classifier(method, dataset.graphs.schema, settings, seed)
-    train(model, dataset.train, dataset.validation, TrainingConfig(epochs=epochs, stop_at=epochs), seed)
+    train(model, dataset.train, dataset.validation, TrainingConfig(epochs=epochs), seed)
     return model
 
 

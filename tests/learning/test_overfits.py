@@ -14,7 +14,7 @@ from graphfnp.training_config import TrainingConfig
 from tiny_graphs import NUMBERS, shapes, small
 
 FITTING = TrainingConfig(
-    epochs=30, batch_size=8, learning_rate=1e-2, patience=30, average_decay=0.5, validation_draws=4, finishing_epochs=0
+    epochs=30, batch_size=8, learning_rate=1e-2, average_decay=0.5, validation_draws=4, finishing_epochs=0
 )
 DEGREES = Schema(("ring", "path", "star"), node_sizes=(DEGREE_SIZE,), features="degree")
 
@@ -32,7 +32,7 @@ def test_a_method_fits_thirty_two_graphs_of_three_classes(method: str, graphs: P
     training = train(classifier, graphs, graphs, FITTING)
     predictions = predict(training.model, graphs)
     assert (predictions.label == graphs.y).float().mean() >= 0.95
-    assert training.history[training.best_epoch]["validation_nll"] < 0.5  # even odds: log 3 = 1.1
+    assert training.history[-1]["validation_nll"] < 0.5  # even odds: log 3 = 1.1
 
 
 @pytest.mark.parametrize("backbone", ["gat", "gin", "sage", "ggnn", "pna"])

@@ -75,10 +75,6 @@ class GraphGP(GraphClassifier):
         divergence = self.process.variational_strategy.kl_divergence().sum()
         return {"data": self.cross_entropy(draws, batch.y), "divergence": divergence / self.num_graphs}
 
-    @property
-    def is_complete(self) -> bool:
-        return bool(self.is_placed)
-
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.num_graphs.fill_(len(graphs))
         if not self.is_placed and epoch >= min(self.config.warm_up, epochs // 4):

@@ -107,10 +107,6 @@ class SGLD(GraphClassifier):
         walk = partial(Langevin, num_graphs=self.num_graphs, sampling=self.sampling, **settings)
         return [Phase("all", list(self.parameters()), self.loss, optimizer=walk)]
 
-    @property
-    def is_complete(self) -> bool:
-        return int(self.num_taken) > 0
-
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.num_graphs.fill_(len(graphs))
         self.sampling.fill_(epoch + 1 > self.config.burn_in * epochs)

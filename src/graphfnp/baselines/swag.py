@@ -56,7 +56,7 @@ class SWAG(GraphClassifier):
         return self.encode(batch) if encoded is None else encoded
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        if not self.is_complete:
+        if not int(self.num_collected):
             return self.network(batch).expand(num_draws, -1, -1)
         draws = (self.draw_weights(stream(seed, "swag", draw)) for draw in range(num_draws))
         return torch.stack([self.weights.call(self.network, weights, batch) for weights in draws])
@@ -74,10 +74,6 @@ class SWAG(GraphClassifier):
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
         return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y)}
-
-    @property
-    def is_complete(self) -> bool:
-        return int(self.num_collected) > 0
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.is_due = epoch + 1 > self.config.collect_from * epochs

@@ -32,7 +32,7 @@ SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 DEMO = Plan(
     "ba2motifs",
     overrides={"backbone.width": 128, "subgraph_weight": 1.0},
-    training=TrainingConfig(epochs=50, patience=50, finishing_epochs=10),
+    training=TrainingConfig(epochs=50, finishing_epochs=10),
 )
 
 

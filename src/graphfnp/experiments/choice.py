@@ -1,4 +1,4 @@
-"""What a method is run with: learning rate, knob and number of epochs, by mean validation NLL, the same for all."""
+"""What a method is run with: learning rate and one knob, by mean validation NLL, the same rule for all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,16 +9,14 @@ from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, Column
 from graphfnp.experiments.results import Results
 
-Curve = list[float | None]  # validation NLL of each epoch; None before the method was complete
-RATE, STOP = "training.learning_rate", "training.stop_at"
+RATE = "training.learning_rate"
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A point of the grid: its validation NLL at the best common epoch, averaged over the tuning seeds."""
+    """A point of the grid and its validation NLL, soft and after the last epoch, averaged over the tuning seeds."""
 
     overrides: Mapping[str, Any]
-    epochs: int
     nll: float
 
 
@@ -32,24 +30,18 @@ class Choice:
 
 
 def choose(column: Column, backbone: str, method: str, results: Results) -> Choice:
-    """Learning rate, then knob at that rate, on the first backbone; every backbone has its own number of epochs."""
+    """Learning rate, then knob at that rate; every backbone has its own."""
     column = COLUMNS[column.tuned_as] if column.tuned_as else column
     method = TUNED_AS.get(method, method)
     if column.settled:
         return Choice(column.settled[method])
     rates: list[Mapping[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
-    choice = _best(column, column.backbones[0], method, rates, results)
-    if choice.overrides is not None and method in KNOBS:
-        found = _without_epochs(choice)
-        further = _best(column, column.backbones[0], method, [found, {**found, **KNOBS[method]}], results)
-        choice = Choice(further.overrides, further.missing, (*choice.tried, *further.tried[1:]))
-    if choice.overrides is not None and backbone != column.backbones[0]:
-        return _best(column, backbone, method, [_without_epochs(choice)], results)
-    return choice
-
-
-def _without_epochs(choice: Choice) -> dict[str, Any]:
-    return {name: value for name, value in (choice.overrides or {}).items() if name != STOP}
+    choice = _best(column, backbone, method, rates, results)
+    if choice.overrides is None or method not in KNOBS:
+        return choice
+    found = choice.overrides
+    further = _best(column, backbone, method, [found, {**found, **KNOBS[method]}], results)
+    return Choice(further.overrides, further.missing, (*choice.tried, *further.tried[1:]))
 
 
 def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[str, Any]], results: Results) -> Choice:
@@ -58,26 +50,10 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
         cells = [cell_of(column, backbone, method, seed, point) for seed in column.tuning_seeds]
         missing += [cell for cell in cells if cell not in results]
         if all(cell in results for cell in cells):
-            tried.append(_at_best_epoch(point, [results[cell]["curve"] for cell in cells]))
+            tried.append(Tried(point, fmean(results[cell]["validation"]["nll"] for cell in cells)))
     if missing:
         return Choice(None, tuple(missing), tuple(tried))
-    best = min(tried, key=lambda one: one.nll)
-    return Choice({**best.overrides, STOP: best.epochs}, (), tuple(tried))
-
-
-def _at_best_epoch(point: Mapping[str, Any], curves: list[Curve]) -> Tried:
-    """Of epochs that every seed reached and in which the method was complete, that of the lowest mean NLL.
-
-    An epoch is judged with the one before and the one after: a single one may be low by luck. Of equal ones the first.
-    """
-    means = {
-        epoch: fmean(values)
-        for epoch, values in enumerate(zip(*curves, strict=False), start=1)
-        if all(value is not None for value in values)
-    }
-    smooth = {epoch: fmean(means[near] for near in range(epoch - 1, epoch + 2) if near in means) for epoch in means}
-    best = min(smooth, key=smooth.__getitem__)
-    return Tried(point, best, smooth[best])
+    return Choice(min(tried, key=lambda one: one.nll).overrides, (), tuple(tried))
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:

@@ -32,10 +32,6 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
         waiting = len(rivals) < len(SINGLE)
         found += _likelihoods(cells, name, rivals, waiting)
         found += [_ece(cells, name, rivals, waiting), _performance(cells, name, rivals, waiting)]
-    throughout = _complete_rows("last-epoch", results, backbone)
-    for name in [name for name in COLUMNS if (name, OURS) in throughout]:
-        rivals = [method for method in SINGLE if (name, method) in throughout]
-        found += _likelihoods(throughout, name, rivals, len(rivals) < len(SINGLE), " after all epochs")
     raw = [
         name
         for name in ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")
@@ -61,7 +57,7 @@ def _complete_rows(table: str, results: Results, backbone: str) -> dict[tuple[st
     }
 
 
-def _likelihoods(cells: Mapping, name: str, rivals: list[str], waiting: bool, when: str = "") -> list[Claim]:
+def _likelihoods(cells: Mapping, name: str, rivals: list[str], waiting: bool) -> list[Claim]:
     """NLL and Brier: lower than everyone's where the test part is shifted, elsewhere level with the lowest."""
     shifted = COLUMNS[name].shifted
     how = "lower mean" if shifted else "no higher (within one standard error)"
@@ -69,7 +65,7 @@ def _likelihoods(cells: Mapping, name: str, rivals: list[str], waiting: bool, wh
     for measure, heading in NAMES.items():
         differences = {rival: _difference(cells, name, rival, measure) for rival in rivals}
         lost = [rival for rival, pair in differences.items() if pair and pair.mean > (0 if shifted else pair.error)]
-        sentence = f"{name}{when}: {how} {heading} than every single model with its temperature"
+        sentence = f"{name}: {how} {heading} than every single model with its temperature"
         found.append(Claim(sentence, None if waiting else not lost, _numbers(differences, lost)))
     return found
 

@@ -48,7 +48,6 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
     _keep(folder, validation, test, dataset)
     metrics = read_json(folder / METRICS)
     history = run.history
-    best = read_json(folder / "model.json")["facts"]["best_epoch"]
     return rounded(
         {
             **{name: value for name, value in cell.content.items() if name != "recipe"},
@@ -63,10 +62,8 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
                 name: metrics[name] for name in ("rationale_f1", "rationale_f1_macro", "rationale_f1_constant")
                 if name in metrics
             },
-            "best_epoch": best,
             "epochs": len(history),
-            "curve": [record["validation_nll"] if record.get("complete") else None for record in history],
-            "diagnostics": _diagnostics(history, best),
+            "diagnostics": _diagnostics(history[-1]),
             "provenance": provenance(cell, seconds),
         }
     )  # fmt: skip
@@ -109,10 +106,9 @@ def _keep(folder: Path, validation: RawPredictions, test: RawPredictions, datase
     write_tensors(folder / PREDICTIONS, tensors)
 
 
-def _diagnostics(history: list[dict[str, float]], best: int) -> dict[str, float]:
-    """Is the method alive? The epoch log of the epoch that was kept, without losses and times."""
-    record = next((record for record in history if record["epoch"] == best), {})
-    known = {"epoch", "seconds", "complete", "validation_nll", "validation_nll_raw", "validation_accuracy", "side_loss"}
+def _diagnostics(record: dict[str, float]) -> dict[str, float]:
+    """Is the method alive? The log of the last epoch, without losses and times."""
+    known = {"epoch", "seconds", "validation_nll", "validation_nll_raw", "validation_accuracy"}
     return {
         name.rpartition("/")[2]: value
         for name, value in record.items()

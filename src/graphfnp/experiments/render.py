@@ -27,7 +27,6 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     "ablation": RATIONALES,
     "rationales-per-class": RATIONALES,
     "class-balance": CALIBRATION,
-    "last-epoch": CALIBRATION,
     "rationale-f1": {
         "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
         "always 1": "rationale_f1_constant", "s a graph": "seconds_per_graph",
@@ -170,9 +169,9 @@ def render_choices(results: Results) -> str:
     for group in TABLES["calibration"].groups():
         choice = group.choice(results)
         if choice.overrides is not None and COLUMNS[group.column.name].tuned_as is None:
-            tried = "; ".join(f"{_settings(one.overrides)} at {one.epochs}: {one.nll:.3f}" for one in choice.tried)
+            tried = "; ".join(f"{_settings(one.overrides)}: {one.nll:.3f}" for one in choice.tried)
             rows.append([group.name, _settings(choice.overrides), tried])
-    heads = ["where", "chosen", "tried, at the best epoch: validation NLL"]
+    heads = ["where", "chosen", "tried: validation NLL"]
     return "## Choices made on validation\n\n" + markdown(heads, rows) if rows else ""
 
 

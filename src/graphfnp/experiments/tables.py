@@ -6,8 +6,8 @@ from typing import Any
 
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
-from graphfnp.experiments.choice import STOP, Choice, cell_of, choose
-from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, RECIPE, Column
+from graphfnp.experiments.choice import Choice, cell_of, choose
+from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, Column
 from graphfnp.experiments.results import Results
 
 SLOW_SEEDS = 3
@@ -173,10 +173,6 @@ TABLES = {
                 *(Row(f"{name}, plain", name, {"training.class_balance": "plain"}) for name in FEW),
             ),
             SMALL, ("gcn",),
-        ),
-        Table(
-            "last-epoch", f"Without a choice of epochs: all {RECIPE['epochs']}, as the paper's code does",
-            _methods(**{STOP: RECIPE["epochs"]}), SMALL, ("gcn",),
         ),
     )
 }  # fmt: skip
