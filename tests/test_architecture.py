@@ -13,8 +13,8 @@ SOURCE, DOCS = ROOT / "src" / "graphfnp", ROOT / "docs"
 # Each layer may import those above it and itself; a package stands for all its modules.
 LAYERS = (
     (
-        "errors", "randomness", "degrees", "graphs", "graph_checks", "predictions", "rationales", "labels", "matching",
-        "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns",
+        "errors", "randomness", "degrees", "graphs", "parts", "graph_checks", "predictions", "rationales", "labels",
+        "matching", "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns",
     ),
     ("datasets", "networks"),
     ("classifier", "model", "baselines", "methods"),

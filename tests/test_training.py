@@ -18,6 +18,7 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.evaluation import evaluate
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import CLASSIFIERS, make_classifier
+from graphfnp.parts import beside_parts
 from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
 from graphfnp.training import Event, Training, train
 from graphfnp.training_config import TrainingConfig
@@ -295,3 +296,53 @@ def test_running_statistics_are_averaged_as_long_as_the_weights_they_belong_to()
     average.steps = 100
     average.update()
     assert torch.allclose(averaged.running_mean, torch.tensor(0.5))
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_parts_count_as_the_setting_says_and_no_more_than_the_graphs_themselves() -> None:
+    batch = shapes(6).batch()
+    torch.manual_seed(0)
+    both = beside_parts(batch, 0.5, "types")
+    assert both.num_graphs == 12
+    assert both.y.tolist() == [*batch.y.tolist()] * 2
+    assert (both.sizes[6:] <= both.sizes[:6]).all()
+    assert both.weight is not None
+    torch.testing.assert_close(both.weight.mean(), torch.tensor(1.0))
+    torch.testing.assert_close(both.weight[6:], both.weight[:6] / 2)
+
+
+OWN_PARTS = {"graphfnp", "paper", "no-rationales"}  # they have a setting of their own
+
+
+@pytest.mark.parametrize("method", sorted(set(CLASSIFIERS) - OWN_PARTS))
+def test_every_method_honours_the_weights_of_graphs(method: str) -> None:
+    classifier = make_classifier(method, TYPED, small(method)).eval()
+    batch = shapes(6).batch()
+
+    def terms(weight: float) -> dict[str, torch.Tensor]:
+        torch.manual_seed(0)
+        weighted = replace(batch, weight=torch.full((6,), weight))
+        return classifier.loss(weighted, classifier.encode(weighted))
+
+    one, two = terms(1.0), terms(2.0)
+    plain = classifier.loss(batch, classifier.encode(batch)) if method not in ("bbp", "mc-dropout") else one
+    for name in set(one) - {"divergence", "information"}:  # the posterior's, and a mean over edges
+        torch.testing.assert_close(two[name], 2 * one[name])
+        torch.testing.assert_close(one[name], plain[name])
+
+
+def test_edges_of_graphs_without_weight_teach_no_attention() -> None:
+    classifier, batch = make_classifier("gsat", TYPED, small("gsat")).eval(), shapes(6).batch()
+    first = batch.select(torch.arange(3))
+    weighted = replace(batch, weight=torch.tensor([2.0, 2.0, 2.0, 0.0, 0.0, 0.0]))
+    found, alone = (classifier.loss(one, classifier.encode(one)) for one in (weighted, first))
+    for name in alone:
+        torch.testing.assert_close(found[name], alone[name])
+
+
+def test_training_with_parts_belongs_to_the_seed_and_learns_something_else() -> None:
+    with_parts, again, without = trained(parts=0.5), trained(parts=0.5), trained()
+    assert same_weights(with_parts, again)
+    assert not same_weights(with_parts, without)

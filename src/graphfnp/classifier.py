@@ -137,14 +137,19 @@ class GraphClassifier(nn.Module, ABC):
 
     # ---------------------------------------------------------------- shared
 
-    def cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Mean over graphs of the class-weighted cross-entropy; logits [..., graphs, classes].
+    def loss_weight(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """[graphs]: how much each graph counts in the training loss, by its class and its weight in the batch."""
+        return self.class_weight[y] if weight is None else self.class_weight[y] * weight
+
+    def cross_entropy(self, logits: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Mean over graphs of the weighted cross-entropy; logits [..., graphs, classes], weights those of the batch.
 
         Divided by the number of graphs, not by the sum of weights: so the mean over processes is the mean over graphs.
         """
-        target = y.expand(logits.shape[:-1])
-        losses = nn.functional.cross_entropy(logits.flatten(0, -2), target.flatten(), reduction="none")
-        return (losses * self.class_weight[target.flatten()]).mean()
+        losses = nn.functional.cross_entropy(
+            logits.flatten(0, -2), y.expand(logits.shape[:-1]).flatten(), reduction="none"
+        )
+        return (losses.view(logits.shape[:-1]) * self.loss_weight(y, weight)).mean()
 
     def forward(
         self,

@@ -50,6 +50,7 @@ class Batch:
     edge_attr: Tensor | None = None  # [edges, columns]
     node_type: Tensor | None = None  # [nodes]
     undirected: bool = True  # every edge is there in both directions
+    weight: Tensor | None = None  # [graphs], of mean one: how much each counts in the training loss; None: all alike
 
     @property
     def num_graphs(self) -> int:
@@ -78,6 +79,7 @@ class Batch:
             y=self.y[index],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
             node_type=None if self.node_type is None else self.node_type[nodes],
+            weight=None if self.weight is None else self.weight[index],
         )
 
     def to(self, device: torch.device | str) -> "Batch":
@@ -261,6 +263,7 @@ def side_by_side(first: Batch, second: Batch) -> Batch:
         edge_attr=joined(first.edge_attr, second.edge_attr),
         node_type=joined(first.node_type, second.node_type),
         undirected=first.undirected and second.undirected,
+        weight=joined(first.weight, second.weight),
     )
 
 

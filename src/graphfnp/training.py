@@ -17,6 +17,7 @@ from graphfnp.errors import InvalidRun
 from graphfnp.graphs import Batch, PackedGraphs
 from graphfnp.held_out import fit_held_out, held_back
 from graphfnp.metrics.scores import negative_log_likelihood
+from graphfnp.parts import beside_parts
 from graphfnp.prediction import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, stream
 from graphfnp.settings import to_json
@@ -118,6 +119,8 @@ class _Loop:
         indices = self._batches("order", epoch)
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
+            if config.parts:
+                batch = beside_parts(batch, config.parts, self.graphs.schema.features)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)

@@ -124,6 +124,20 @@ def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
     assert dict(cells["w/o EM"].overrides) == {**full, "optimization": "joint"}
 
 
+def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
+    table = TABLES["parts"].only(columns=["bbbp"])
+    results = results_of(tmp_path)
+    while missing := table.missing(results):
+        for cell in missing:
+            learned = cell.overrides.get("training.parts") or cell.overrides.get("subgraph_weight")
+            results.add(cell, record(cell, nll=0.4 + cell.seed / 100 if learned else 0.5 + cell.seed / 100))
+    text = render(table, results)
+    assert "NLL - without (p)" in text
+    for name in ("vanilla", "graphfnp"):
+        row = next(line for line in text.splitlines() if line.startswith(f"| {name}, parts |"))
+        assert "-0.100 ± 0.000" in row
+
+
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["sst2"])

@@ -77,7 +77,7 @@ class BBP(GraphClassifier):
             for name, std in spread.items()
         )
         return {
-            "data": self.cross_entropy(h, batch.y),
+            "data": self.cross_entropy(h, batch.y, batch.weight),
             "divergence": self.config.kl_weight * divergence / self.num_graphs,
         }
 

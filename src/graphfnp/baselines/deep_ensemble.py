@@ -59,7 +59,8 @@ class DeepEnsemble(GraphClassifier):
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
         return {
-            f"member {number}": self.cross_entropy(each, batch.y) for number, each in enumerate(self._logits(encoded))
+            f"member {number}": self.cross_entropy(each, batch.y, batch.weight)
+            for number, each in enumerate(self._logits(encoded))
         }
 
     def _logits(self, encoded: Tensor) -> list[Tensor]:

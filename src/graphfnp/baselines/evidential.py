@@ -57,7 +57,7 @@ class Evidential(Vanilla):
         return log_gamma_draws(alpha, noise.to(alpha).unsqueeze(1))
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        alpha, weight = self.alpha(encoded), self.class_weight[batch.y]
+        alpha, weight = self.alpha(encoded), self.loss_weight(batch.y, batch.weight)
         own = nn.functional.one_hot(batch.y, self.schema.num_classes).bool()
         misleading = alpha.masked_fill(own, 1.0)
         return {

@@ -31,7 +31,8 @@ class Focal(Vanilla):
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
         logits = self.head(encoded.relu())
-        return {"data": (self.class_weight[batch.y] * focal_loss(logits, batch.y, self.config.gamma)).mean()}
+        weight = self.loss_weight(batch.y, batch.weight)
+        return {"data": (weight * focal_loss(logits, batch.y, self.config.gamma)).mean()}
 
 
 def focal_loss(logits: Tensor, y: Tensor, gamma: float) -> Tensor:

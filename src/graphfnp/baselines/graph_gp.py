@@ -69,11 +69,11 @@ class GraphGP(GraphClassifier):
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
         if not self.is_placed:
-            return {"data": self.cross_entropy(self.linear(encoded), batch.y)}
+            return {"data": self.cross_entropy(self.linear(encoded), batch.y, batch.weight)}
         mean, variance = self.posterior(encoded)
         draws = mean + variance.sqrt() * torch.randn(self.config.training_draws, *mean.shape, device=mean.device)
         divergence = self.process.variational_strategy.kl_divergence().sum()
-        return {"data": self.cross_entropy(draws, batch.y), "divergence": divergence / self.num_graphs}
+        return {"data": self.cross_entropy(draws, batch.y, batch.weight), "divergence": divergence / self.num_graphs}
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.num_graphs.fill_(len(graphs))

@@ -45,6 +45,7 @@ class Attended(NamedTuple):
 
     embedding: Tensor  # [graphs, dims]
     logit: Tensor  # [undirected edges]: log p / (1 - p)
+    pair: Tensor  # [edges]: the undirected edge that each is a direction of
 
 
 class GSAT(Vanilla):
@@ -67,13 +68,19 @@ class GSAT(Vanilla):
         attention = logit.sigmoid()
         if self.training:
             attention = relaxed_bernoulli(logsigmoid(logit), torch.rand_like(logit), self.config.temperature)
-        return Attended(mean_pool(self.backbone(batch, attention[pair]), batch), logit)
+        return Attended(mean_pool(self.backbone(batch, attention[pair]), batch), logit, pair)
 
     def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
         return (self.encode(batch) if encoded is None else encoded).embedding
 
     def loss(self, batch: Batch, encoded: Attended) -> LossTerms:  # type: ignore[override]
-        information = bernoulli_kl(encoded.logit, self.prior).sum() / max(len(encoded.logit), 1)
+        divergence = bernoulli_kl(encoded.logit, self.prior)
+        if batch.weight is None:
+            information = divergence.sum() / max(len(divergence), 1)
+        else:  # the mean over edges, each with the weight of its graph
+            weight = torch.empty_like(divergence)
+            weight[encoded.pair] = batch.weight[batch.batch[batch.edge_index[0]]]
+            information = (weight * divergence).sum() / weight.sum().clamp(min=1e-9)
         return {**super().loss(batch, encoded.embedding), "information": self.config.information_weight * information}
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:

@@ -54,7 +54,7 @@ class Laplace(GraphClassifier):
         return torch.einsum("gi,ski->sgk", phi, weight)
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y)}
+        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     @torch.no_grad()
     def after_training(self, graphs: PackedGraphs) -> None:

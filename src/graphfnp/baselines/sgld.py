@@ -100,7 +100,7 @@ class SGLD(GraphClassifier):
         return torch.stack(logits)[torch.arange(num_draws) % len(logits)]
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y)}
+        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     def phases(self) -> list[Phase]:
         settings = {"prior_scale": self.config.prior_scale, "sampling_rate": self.config.sampling_rate}

@@ -73,7 +73,7 @@ class SWAG(GraphClassifier):
         return own
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y)}
+        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.is_due = epoch + 1 > self.config.collect_from * epochs

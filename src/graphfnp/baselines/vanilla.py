@@ -42,4 +42,4 @@ class Vanilla(GraphClassifier):
         return self.head(torch.relu(self.embed(batch, encoded))).expand(num_draws, -1, -1)
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.head(torch.relu(encoded)), batch.y)}
+        return {"data": self.cross_entropy(self.head(torch.relu(encoded)), batch.y, batch.weight)}

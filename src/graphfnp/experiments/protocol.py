@@ -51,6 +51,10 @@ FIXED: dict[str, Mapping[str, Any]] = {
     "paper": {"generation_weight": 0.0},
 }
 
+# Random parts of the graphs in the loss: those that handle them by themselves, and how much they weigh where they are.
+PARTS_SETTING = {"graphfnp": "subgraph_weight", "no-rationales": "subgraph_weight"}
+PARTS_WEIGHT = 0.3
+
 # Members of an ensemble are vanilla networks, at the values chosen for these.
 TUNED_AS = {"deep-ensemble": "vanilla"}
 

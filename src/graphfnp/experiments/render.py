@@ -26,6 +26,7 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     },
     "ablation": RATIONALES,
     "rationales-per-class": RATIONALES,
+    "parts": CALIBRATION,
     "class-balance": CALIBRATION,
     "rationale-f1": {
         "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
@@ -61,17 +62,19 @@ def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[s
     column, backbone = groups[0].column, groups[0].backbone
     chosen = MEASURES[name]
     best = {measure: _best([entry for _, entry in entries], measure) for measure in chosen.values()}
-    ours = next((group.finished(results) for group, _ in entries if group.row.label == OURS), [])
+    finished = {group.row.label: group.finished(results) for group, _ in entries}
     judged = {"temperature": "nll_soft", "rationale-f1": "rationale_f1_1", "explanation-auc": "edge_roc_auc"}
     compared = judged.get(name, "nll")
-    heads = ["method", *chosen, f"{dict(zip(chosen.values(), chosen, strict=True))[compared]} - GraphFNP (p)"]
+    others = {group.row.against for group in groups}
+    other = "GraphFNP" if others == {OURS} else "without"
+    heads = ["method", *chosen, f"{dict(zip(chosen.values(), chosen, strict=True))[compared]} - {other} (p)"]
     heads += ["cost"] if name == "calibration" and costs else []
     heads += ["in the paper", "difference"] if name in BESIDE_PUBLISHED else []
     rows = []
     for group, entry in entries:
         cells = [_label(entry, group)]
         cells += [_number(entry, measure, bold=entry is best[measure]) for measure in chosen.values()]
-        cells.append(_against(group, ours, results, compared))
+        cells.append(_against(group, finished, compared))
         if "cost" in heads:
             cells.append(f"{costs[group.row.label]:.2f}" if group.row.label in costs else "")
         if name in BESIDE_PUBLISHED:
@@ -105,10 +108,12 @@ def _number(entry: Mapping[str, Any], measure: str, bold: bool = False) -> str:
     return f"**{text}**" if bold else text
 
 
-def _against(group: Group, ours: Sequence[Mapping[str, Any]], results: Results, measure: str) -> str:
-    if group.row.label == OURS:
+def _against(group: Group, finished: Mapping[str, Sequence[Mapping[str, Any]]], measure: str) -> str:
+    """The paired difference to the row that this one is compared with."""
+    row = group.row
+    if row.label == row.against:
         return ""
-    pair = paired(group.finished(results), ours, measure)
+    pair = paired(finished[row.label], finished.get(row.against, []), measure)
     return "" if pair is None else f"{pair.mean:+.3f} ± {pair.error:.3f} ({pair.p:.2f})"
 
 

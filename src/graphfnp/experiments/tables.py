@@ -7,7 +7,7 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import Choice, cell_of, choose
-from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, Column
+from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, PARTS_SETTING, PARTS_WEIGHT, Column
 from graphfnp.experiments.results import Results
 
 SLOW_SEEDS = 3
@@ -21,6 +21,7 @@ class Row:
     method: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
     explain: Mapping[str, Any] = field(default_factory=dict)  # as in Cell
+    against: str = "graphfnp"  # label of the row it is compared with, seed by seed
     slow: bool = False  # three seeds, and graphs no larger than the column says
     builds: bool = False  # graphs node by node, so that nodes must have types
 
@@ -126,6 +127,7 @@ def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
 SMALL = ("bbbp", "bace")
 OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300}
 PG = {"explainer": "pg-explainer", "measure": "explanation", "limit": 300, "repeats": 2}
+PARTED = ("vanilla", "graph-gp", "focal", "deep-ensemble", "no-rationales", "graphfnp")
 FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
 
 TABLES = {
@@ -167,10 +169,19 @@ TABLES = {
             SMALL, ("gcn",),
         ),
         Table(
+            "parts", "Learning from parts, for every method: without above, with below",
+            tuple(
+                Row(name + suffix, name, {PARTS_SETTING.get(name, "training.parts"): weight}, against=name)
+                for suffix, weight in (("", 0.0), (", parts", PARTS_WEIGHT))
+                for name in PARTED
+            ),
+            (*SMALL, "mutagenicity"), ("gcn",),
+        ),
+        Table(
             "class-balance", "Both loss regimes: balanced above, plain below",
             (
                 *_methods(FEW),
-                *(Row(f"{name}, plain", name, {"training.class_balance": "plain"}) for name in FEW),
+                *(Row(f"{name}, plain", name, {"training.class_balance": "plain"}, against=name) for name in FEW),
             ),
             SMALL, ("gcn",),
         ),

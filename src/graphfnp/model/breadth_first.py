@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.graphs import Batch
+from graphfnp.parts import edges_both_ways
 
 FAR = 8  # tree distances from here on are not told apart
 
@@ -123,12 +124,6 @@ def decisions_in_order(batch: Batch, order: Tensor) -> DecisionBatch:
 def breadth_first_decisions(batch: Batch, generator: torch.Generator) -> DecisionBatch:
     """The decisions of a random breadth-first order."""
     return decisions_in_order(batch, breadth_first_order(batch, generator))
-
-
-def edges_both_ways(batch: Batch) -> Tensor:
-    """[2, edges]: every edge in both directions, without self-loops."""
-    edges = batch.edge_index[:, batch.edge_index[0] != batch.edge_index[1]]
-    return edges if batch.undirected else torch.cat([edges, edges.flip(0)], dim=1)
 
 
 def _degree_before(new: Tensor, old: Tensor, connected: Tensor, count: int) -> Tensor:
