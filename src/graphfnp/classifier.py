@@ -42,6 +42,7 @@ class GraphClassifier(nn.Module, ABC):
     """
 
     class_weight: Tensor
+    default_parts: float = 0.0  # weight of parts in the loss, where training.parts does not say
     averages_weights: bool = True  # False: training keeps the last weights, not their moving average
 
     def __init__(self, schema: Schema) -> None:
@@ -111,12 +112,8 @@ class GraphClassifier(nn.Module, ABC):
         """One graph of the given size for each embedding, within ``rules`` (model/decoder_sampling.py) if given."""
         raise NotImplementedError(f"{type(self).__name__} has no decoder")
 
-    def decode_best(self, z: Tensor, sizes: Tensor, width: int, rules: Any = None) -> tuple[list[Structure], Tensor]:
-        """Up to ``width`` probable graphs of the given size for each embedding, by beam search; whose each one is."""
-        raise NotImplementedError(f"{type(self).__name__} has no decoder")
-
-    def log_similarity(self, batch: Batch, rationale: Tensor, encoded: Any = None) -> Tensor:
-        """[graphs]: log similarity of each graph to the rationale whose number stands beside it."""
+    def correlation_probability(self, batch: Batch, encoded: Any = None) -> Tensor:
+        """[graphs, rationales]: kappa at the means."""
         raise NotImplementedError(f"{type(self).__name__} has no rationales")
 
     def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:

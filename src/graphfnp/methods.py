@@ -22,8 +22,9 @@ from graphfnp.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.classifier import GraphClassifier
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Schema
-from graphfnp.model.config import GraphFNPConfig, paper
+from graphfnp.model.config import GraphFNPConfig, PaperConfig
 from graphfnp.model.graphfnp import GraphFNP
+from graphfnp.model.paper import PaperGraphFNP
 from graphfnp.randomness import derive_seed
 from graphfnp.settings import with_overrides
 
@@ -38,8 +39,8 @@ class Method:
 
 CLASSIFIERS: dict[str, Method] = {
     "graphfnp": Method(GraphFNP, GraphFNPConfig()),
-    "paper": Method(GraphFNP, paper()),
-    "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"rationales": "none"})),
+    "paper": Method(PaperGraphFNP, PaperConfig()),
+    "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"ablation": "z_R"})),
     "vanilla": Method(Vanilla, VanillaConfig()),
     "sgld": Method(SGLD, SGLDConfig()),
     "dropedge": Method(DropEdge, DropEdgeConfig()),

@@ -91,6 +91,7 @@ class _Loop:
         self.classifier, self.graphs, self.held_out = classifier, graphs, validation
         self.validation = validation.select(torch.where(~held_back(validation.y, config.conformal_share, seed))[0])
         self.config, self.seed, self.folder, self.watch, self.fabric = config, seed, folder, watch, fabric
+        self.parts = classifier.default_parts if config.parts is None else config.parts
         phases = classifier.phases()
         check_partition(classifier, phases)
         self.state = TrainingState(
@@ -119,8 +120,8 @@ class _Loop:
         indices = self._batches("order", epoch)
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
-            if config.parts:
-                batch = beside_parts(batch, config.parts, self.graphs.schema.features)
+            if self.parts:
+                batch = beside_parts(batch, self.parts, self.graphs.schema.features)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)

@@ -15,7 +15,8 @@ class TrainingConfig:
     batch_size: int = 64
     learning_rate: float = 1e-3
     class_balance: Literal["balanced", "plain"] = "balanced"  # balanced: every class weighs the same in all losses
-    parts: float = 0.0  # weight in the loss of a random connected part of every graph, with the label of the whole
+    # Weight in the loss of a random connected part of every graph, with the label of the whole; None: the method's own.
+    parts: float | None = None
     average_decay: float = 0.99  # of the moving average of the weights; 0: none
     validation_draws: int = 16
     node_budget: int | None = None  # most nodes in a batch
@@ -26,7 +27,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or self.parts < 0 or not shares_are_fine:
+        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or (self.parts or 0) < 0 or not shares_are_fine:
             raise InvalidConfig(
                 f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
                 f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}",

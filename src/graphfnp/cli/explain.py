@@ -65,7 +65,7 @@ def explain(
     usual = config == decoding_for(schema) and seed == 0
     decoded = decoded_of_run(loaded, data, None if usual else config, seed)
     found = decoded.rationales
-    explanations = explain_by_rationales(model, found, graphs, seed, trust=decoded.trust)
+    explanations = explain_by_rationales(model, found, graphs, seed)
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
     folder = out or own_folder(loaded) / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"

@@ -14,7 +14,7 @@ from graphfnp.datasets.subgraphs import adjacency
 from graphfnp.decoding.config import DecodingConfig, counted_size, nodes_per_size
 from graphfnp.decoding.valence import valence_rules
 from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.model.subgraphs import random_connected_nodes
+from graphfnp.parts import random_connected_nodes
 from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Rationales, Source, Structure
 
@@ -38,7 +38,7 @@ class Candidates:
         return Candidates(self.structures + other.structures, self.owner + other.owner, self.source + other.source)
 
     def distinct(self, schema: Schema) -> "Candidates":
-        """Of structures for one rationale that message passing cannot tell apart the first.
+        """Of structures that message passing cannot tell apart the first.
 
         Parts of molecules are also told apart by which of their heteroatoms are attached to more.
         """
@@ -46,7 +46,7 @@ class Candidates:
         hetero = [schema.kind == "molecule" and read_token(name)[0] not in (1, 6) for name in schema.node_types]
         for structure, owner, source in zip(self.structures, self.owner, self.source, strict=True):
             attached = sum(hetero[structure.node_type[node]] for node in set(structure.open))
-            key = (owner, attached, refined_hash(structure))
+            key = (attached, refined_hash(structure))
             if key not in seen:
                 seen.add(key)
                 unique.add([structure], [owner], source)
@@ -56,22 +56,12 @@ class Candidates:
 def drawn_candidates(
     model: TrainedModel, rationales: Rationales, config: DecodingConfig, generator: torch.Generator
 ) -> Candidates:
-    """``config.candidates`` graphs for each rationale, all drawn together; molecules within the rules of valence.
-
-    With ``config.beam``, the most probable graphs of each size instead.
-    """
+    """``config.candidates`` graphs for each rationale, all drawn together; molecules within the rules of valence."""
     schema = model.classifier.schema
-    sizes, rules = torch.arange(config.smallest, config.largest + 1), valence_rules(schema)
-    if config.beam:
-        owner = torch.arange(len(rationales)).repeat_interleave(len(sizes))
-        nodes = (sizes.repeat(len(rationales)) * nodes_per_size(schema)).long()
-        drawn, row = model.classifier.decode_best(rationales.embedding[owner], nodes, config.beam, rules)
-        owner = owner[row]
-    else:
-        owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
-        chosen = torch.multinomial(config.size_decay**sizes, len(owner), replacement=True, generator=generator)
-        nodes = (sizes[chosen] * nodes_per_size(schema)).long()
-        drawn = model.classifier.decode(rationales.embedding[owner], nodes, config.temperature, generator, rules)
+    owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
+    sizes = torch.randint(config.smallest, config.largest + 1, (len(owner),), generator=generator)
+    nodes, rules = (sizes * nodes_per_size(schema)).long(), valence_rules(schema)
+    drawn = model.classifier.decode(rationales.embedding[owner], nodes, config.temperature, generator, rules)
     found = Candidates()
     found.add([repaired(structure, schema) for structure in drawn], owner.tolist(), "decoder")
     return found

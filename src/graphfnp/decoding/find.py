@@ -1,36 +1,36 @@
-"""Decode every rationale: the best of many candidates, then without what its evidence does not need."""
+"""Find the small graph that each rationale's own kernel answers to."""
 
 from dataclasses import replace
-from itertools import islice
 
 import torch
 from torch import Tensor
 
 from graphfnp.datasets.atoms import read_token
-from graphfnp.datasets.structures import structure_to_mol
+from graphfnp.datasets.structures import graphs_from_structures, structure_to_mol
 from graphfnp.decoding.candidates import Candidates, drawn_candidates, nearest_parts
-from graphfnp.decoding.choice import SPEAKING, Finalists, chosen, in_data
-from graphfnp.decoding.config import DecodingConfig, decoding_for
+from graphfnp.decoding.config import DecodingConfig, counted_size, decoding_for
 from graphfnp.decoding.correlations import correlations
-from graphfnp.decoding.evidence import evidence
+from graphfnp.decoding.kernels import specific_kernel, structure_kernels
 from graphfnp.decoding.pruning import pruned
-from graphfnp.decoding.representative import Representatives
-from graphfnp.decoding.support import Support
 from graphfnp.decoding.tokens import with_known_features, with_usual_features
 from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.prediction import TrainedModel
+from graphfnp.prediction import TrainedModel, collect
 from graphfnp.randomness import stream
 from graphfnp.rationales import Rationales, Structure
+
+REACHED = 0.5  # a structure of a lower kernel is not what the rationale means, and is not shown
+NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is shown
 
 
 @torch.no_grad()
 def find_rationales(
     model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
 ) -> Rationales | None:
-    """A structure for each rationale; None if the method has none.
+    """A structure for each rationale, or none where no small one reaches kernel .5; None if the method has none.
 
-    With ``graphs``, the training graphs, parts of them are candidates too (``config.training_graphs``), and where
-    structures occur in them has a say in ranking and pruning. Without, all is left to decoder and classifier.
+    Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
+    nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
+    1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken.
     """
     classifier = model.classifier
     rationales = classifier.rationales()
@@ -38,80 +38,82 @@ def find_rationales(
         return None
     classifier.eval()
     config = config or decoding_for(classifier.schema)
-    generator = stream(seed, "decoding")
+    candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)
+    valid = [k for k, one in enumerate(candidates.structures) if is_valid(one, classifier.schema)]
+    nothing = torch.zeros(len(rationales))
+    if not valid:
+        return replace(rationales, structures=(None,) * len(rationales), similarity=nothing, source=())
+    structures = [candidates.structures[k] for k in valid]
+    score = specific_kernel(structure_kernels(model, structures), rationales)
+    chosen = _smallest_of_the_best(score, structures, rationales, classifier.schema)
+    owner = torch.arange(len(rationales))
+    floor = NEARLY * score.amax(0)
+    small = pruned(model, rationales, [structures[k] for k in chosen], owner, floor, config)
+    small = _shared(model, rationales, small, floor)
+    kernel = structure_kernels(model, small).diagonal()
+    logits = collect(classifier, graphs_from_structures(small, classifier.schema), num_draws=16).logits
+    probability = logits.softmax(-1).mean(0)
+    own = probability.gather(1, rationales.label[:, None])[:, 0].clamp(1e-6, 1 - 1e-6)
+    return replace(
+        rationales,
+        structures=tuple(one if kernel[j] >= REACHED else None for j, one in enumerate(small)),
+        class_probability=own,
+        similarity=kernel,
+        log_odds=own.logit(),
+        source=tuple(candidates.source[valid[k]] for k in chosen),
+    )
+
+
+def _candidates(
+    model: TrainedModel, rationales: Rationales, config: DecodingConfig, seed: int, graphs: PackedGraphs | None
+) -> Candidates:
+    generator, continuous = stream(seed, "decoding"), model.classifier.schema.is_continuous
     candidates = Candidates()
-    if config.candidates or config.beam:
+    if config.candidates:
         candidates = drawn_candidates(model, rationales, config, generator)
-        if classifier.schema.is_continuous and graphs is not None:
+        if continuous and graphs is not None:
             candidates.structures = with_known_features(candidates.structures, graphs)
     if config.training_graphs and graphs is not None:
         near = correlations(model, graphs, num_draws=8)
         assert near is not None
         candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
-    if classifier.schema.is_continuous and graphs is not None:
+    if continuous and graphs is not None:
         candidates.structures = with_usual_features(candidates.structures, graphs)
-    support = None if graphs is None or classifier.schema.is_continuous else Support.of(graphs)
-    return _best(model, rationales, candidates.distinct(classifier.schema), config, support)
+    return candidates
 
 
-def _best(
-    model: TrainedModel,
-    rationales: Rationales,
-    candidates: Candidates,
-    config: DecodingConfig,
-    support: Support | None,
-) -> Rationales:
-    schema, owner = model.classifier.schema, torch.tensor(candidates.owner)
-    first = evidence(model, candidates.structures, owner)
-    score = first.score(config) + SPEAKING * (first.log_odds > 0)
-    pools = [(torch.where(owner == r)[0], label) for r, label in enumerate(rationales.label.tolist())]
-    kept = torch.cat([_finalists(candidates, score, mine, label, schema, config, support) for mine, label in pools])
-    owner = owner[kept]
-    smaller = pruned(model, [candidates.structures[k] for k in kept.tolist()], owner, config, support)
-    speaking = evidence(model, smaller, owner).log_odds > 0
-    if support is not None:
-        representative = Representatives(support, config.largest)
-        smaller = [representative(one) for one in smaller]
-    found = evidence(model, smaller, owner)
-    sound = torch.tensor([is_sound(one, schema) for one in smaller])
-    finalists = Finalists(smaller, owner, rationales.label[owner], found.score(config), speaking, sound)
-    best = chosen(finalists, support, config)
-    return replace(
-        rationales,
-        structures=tuple(smaller[k] for k in best),
-        class_probability=found.probability[best],
-        similarity=found.log_kernel[best].exp(),
-        log_odds=found.log_odds[best],
-        source=tuple(candidates.source[k] for k in kept[best].tolist()),
-    )
+def _smallest_of_the_best(
+    score: Tensor, structures: list[Structure], rationales: Rationales, schema: Schema
+) -> list[int]:
+    """For each rationale the smallest structure within 90 % of the best score, the better of equals."""
+    size = torch.tensor([counted_size(one.node_type, schema) for one in structures], dtype=torch.double)
+    near = score >= NEARLY * score.amax(0)
+    order = size[:, None] - score.double()  # a score is below one
+    return order.masked_fill(~near, torch.inf).argmin(0).tolist()
 
 
-def _finalists(
-    candidates: Candidates,
-    score: Tensor,
-    mine: Tensor,
-    label: int,
-    schema: Schema,
-    config: DecodingConfig,
-    support: Support | None,
-) -> Tensor:
-    """The best sound ones of ``mine``, with what the data says of them; if none is sound, the best of all."""
-    order = mine[score[mine].argsort(descending=True)].tolist()
-    sound = list(islice((k for k in order if is_sound(candidates.structures[k], schema)), config.looked_up))
-    if not sound:
-        return torch.tensor(order[:1])
-    if support is not None:
-        judged = {k: float(score[k]) + in_data(candidates.structures[k], label, support, config) for k in sound}
-        sound = sorted(sound, key=lambda k: -judged[k])
-    return torch.tensor(sound[: config.finalists])
+def _shared(model: TrainedModel, rationales: Rationales, small: list[Structure], floor: Tensor) -> list[Structure]:
+    """Rationales of a class that answer to the structure of another as well as to their own share it.
+
+    The best answered structure comes first; a rationale keeps its own where none before it has its floor.
+    """
+    score = specific_kernel(structure_kernels(model, small), rationales)  # [structures, rationales]
+    result, taken = list(small), []
+    for j in score.diagonal().argsort(descending=True).tolist():
+        same = [k for k in taken if rationales.label[k] == rationales.label[j] and score[k, j] >= floor[j]]
+        if same:
+            result[j] = result[max(same, key=lambda k: float(score[k, j]))]
+        else:
+            taken.append(j)
+    return result
 
 
-def is_sound(structure: Structure, schema: Schema) -> bool:
+def is_valid(structure: Structure, schema: Schema) -> bool:
     """A molecule where it should be one; where names carry no charges, one whose restored charges cancel."""
     if schema.kind != "molecule":
         return True
     molecule = structure_to_mol(structure, schema)
-    if molecule is None:
+    if molecule is None or molecule.GetNumHeavyAtoms() == 0:
         return False
     charged = any(read_token(name)[1] for name in schema.node_types)
     return charged or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0

@@ -13,7 +13,6 @@ from graphfnp.checkpoint import MODEL_RECORD, read_json, read_tensors, write_ten
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.decoding.config import DecodingConfig, decoding_for
 from graphfnp.decoding.coverage import data_evidence
-from graphfnp.decoding.explanation import structure_trust
 from graphfnp.decoding.find import find_rationales
 from graphfnp.decoding.records import rationale_records
 from graphfnp.errors import InvalidGraphs, MissingData
@@ -22,7 +21,7 @@ from graphfnp.prediction import TrainedModel
 from graphfnp.rationales import Rationales, Structure
 from graphfnp.run import Run
 
-REVISION = 2  # counted up when decoding, ranking or records change, so that what is kept is made anew
+REVISION = 3  # counted up when decoding, ranking or records change, so that what is kept is made anew
 DECODED = "decoded.safetensors"
 FIELDS = ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type")
 NUMBERS = ("class_probability", "similarity", "log_odds")
@@ -34,7 +33,6 @@ class Decoded:
 
     rationales: Rationales
     records: list[dict[str, Any]]  # as in rationales.json; "example" of the nearest counts in ``examples``
-    trust: Tensor  # [rationales]: how well finding the structure tells the class
     examples: PackedGraphs | None  # the nearest training graphs; None: decoded without data
 
 
@@ -58,7 +56,7 @@ def decode(
     for record in records:
         for near in record.get("nearest", ()):
             near["example"] = place[near["graph"]]
-    return Decoded(found, records, structure_trust(found, train), None if train is None else train.select(named))
+    return Decoded(found, records, None if train is None else train.select(named))
 
 
 def decoded_of_run(
@@ -106,7 +104,7 @@ def _key(model: str, config: DecodingConfig, seed: int) -> dict[str, Any]:
 def save_decoded(decoded: Decoded, folder: Path, key: Mapping[str, Any]) -> None:
     """One file: graphs and continuous features as tensors, all else as JSON in its header."""
     rationales, examples = decoded.rationales, decoded.examples
-    tensors = {"trust": decoded.trust}
+    tensors: dict[str, Tensor] = {}
     structures = []
     for number, structure in enumerate(rationales.structures):
         if structure is not None and structure.x is not None:
@@ -136,7 +134,7 @@ def load_decoded(folder: Path, model: TrainedModel) -> tuple[Decoded, Mapping[st
     numbers = {name: tensors.get(name) for name in NUMBERS}
     rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)  # type: ignore[arg-type]
     examples = _examples(tensors, schema, record["text"]) if "examples.x" in tensors else None
-    return Decoded(rationales, record["records"], tensors["trust"], examples), record["key"]
+    return Decoded(rationales, record["records"], examples), record["key"]
 
 
 def _structure(record: Mapping[str, Any] | None, x: Tensor | None) -> Structure | None:

@@ -13,6 +13,8 @@ from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.normalisation import normalised
 
+INITIAL_LOG_STD = -2.0  # of z, where it is the pooled state itself
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -20,38 +22,37 @@ class Encoded:
 
     graph_state: Tensor  # h, [graphs, width]
     graph_embedding: Gaussian  # of z^D, [graphs, dims]
-    parts: Batch | None = None  # a random part of each graph, where training wants it
-    parts_embedding: Gaussian | None = None
-    kept: dict[Any, Any] = field(default_factory=dict)  # draws of it, where several questions are asked of the same
+    cache: dict[Any, Any] = field(default_factory=dict)  # what is computed from it once, where nothing learns
 
     def detach(self) -> "Encoded":
         """The encoder held fixed, as the E-step wants it."""
         return Encoded(self.graph_state.detach(), self.graph_embedding.detach())
 
-    def with_parts(self, parts: Batch) -> "Encoded":
-        """The first half are graphs, the second half their parts."""
-        half = parts.num_graphs
-        return Encoded(self.graph_state[:half], self.graph_embedding[:half], parts, self.graph_embedding[half:])
 
+class DirectEncoder(nn.Module):
+    """z^D ~ N(BN(h), s^2), h = mean_v GNN(G)_v, with one learned s."""
 
-class GraphEncoder(nn.Module):
-    """h = mean_v GNN(G)_v; z^D ~ N(MLP(h), exp(MLP(h))), or in the direct form N(BN(h), s^2) with one learned s."""
-
-    def __init__(self, backbone: Backbone | ModuleBackbone, dims: int, projected: bool, initial_log_std: float) -> None:
+    def __init__(self, backbone: Backbone | ModuleBackbone) -> None:
         super().__init__()
-        self.backbone, self.projected = backbone, projected
-        width = backbone.out_width
-        self.dims = dims if projected else width
-        if projected:
-            self.mean, self.log_variance = mlp(width, width, dims), mlp(width, width, dims)
-        else:
-            # Without scale and shift: distances between graphs stay the encoder's own.
-            self.norm = nn.BatchNorm1d(width, affine=False)
-        self.log_std = nn.Parameter(torch.tensor(initial_log_std))
+        self.backbone, self.dims = backbone, backbone.out_width
+        # Without scale and shift: distances between graphs stay the encoder's own.
+        self.norm = nn.BatchNorm1d(self.dims, affine=False)
+        self.log_std = nn.Parameter(torch.tensor(INITIAL_LOG_STD))
 
     def forward(self, batch: Batch) -> Encoded:
         state = mean_state(self.backbone, batch)
-        if self.projected:
-            log_std = 0.5 * self.log_variance(state) + self.log_std
-            return Encoded(state, Gaussian(self.mean(state), log_std))
         return Encoded(state, Gaussian(normalised(self.norm, state), self.log_std))
+
+
+class ProjectedEncoder(nn.Module):
+    """z^D ~ N(MLP(h), exp(MLP(h))), h = mean_v GNN(G)_v, as printed."""
+
+    def __init__(self, backbone: Backbone | ModuleBackbone, dims: int) -> None:
+        super().__init__()
+        self.backbone, self.dims = backbone, dims
+        width = backbone.out_width
+        self.mean, self.log_variance = mlp(width, width, dims), mlp(width, width, dims)
+
+    def forward(self, batch: Batch) -> Encoded:
+        state = mean_state(self.backbone, batch)
+        return Encoded(state, Gaussian(self.mean(state), 0.5 * self.log_variance(state)))

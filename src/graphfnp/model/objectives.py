@@ -1,15 +1,13 @@
-"""The losses of the E-step and the M-step as pure functions of log kappa, labels and logits (Eq. 10 and 11)."""
+"""The losses of the E-step as pure functions of log kappa, labels and logits."""
 
 import math
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
-LINK_POWER = 16.0  # nearly the maximum over own rationales: a softer one draws them all to the middle
-SEPARATION_POWER = 8.0
-ANGLE_SHARPNESS = 10.0
-COVERAGE = 0.2  # every rationale near some graph, against every graph near some rationale
+from graphfnp.networks.bernoulli import log_one_minus_exp
+
+ONE_REASON = 0.3  # weight of "one link of the graph's class, if any": without it rationales of a class become one
 
 
 def own_class(y: Tensor, rationale_label: Tensor) -> Tensor:
@@ -17,34 +15,39 @@ def own_class(y: Tensor, rationale_label: Tensor) -> Tensor:
     return y.unsqueeze(-1) == rationale_label
 
 
-def link_loss(log_kappa: Tensor, own: Tensor, weight: Tensor) -> Tensor:
-    """-mean_i (1/p) log sum_{j own} kappa_ij^p - c mean_j max_{i own} log kappa_ij.
+def evidence(logits: Tensor, y: Tensor, log_prior: Tensor) -> Tensor:
+    """[graphs] in [0, 1]: how far above the prior pi the classifier is of the label, (p_y - pi_y) / (1 - pi_y)."""
+    prior = log_prior.exp()[y]
+    own = logits.softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1)
+    return ((own - prior) / (1 - prior)).clamp(min=0)
 
-    Not in the paper, whose losses let rationales leave the data: it holds every graph near a rationale of its class and
-    every rationale near a graph of its class.
+
+def link_loss(log_kappa: Tensor, own: Tensor, target: Tensor) -> Tensor:
+    """-log-likelihood of C, [graphs]: linked to its class with probability ``target``, and to no other class.
+
+        - t log P(some own link) - (1 - t) log P(no own link) - sum_{other j} log(1 - kappa_j)
+        - c t log P(one own link | some own link)
+
+    with P(no own link) = prod_{own j} (1 - kappa_j) and P(one own link) = P(no own link) sum_{own j} kappa_j / (1 - kappa_j).
     """
-    soft = torch.logsumexp((LINK_POWER * log_kappa).masked_fill(~own, -math.inf), dim=-1) / LINK_POWER
+    unlinked = log_one_minus_exp(log_kappa)
+    log_none = (unlinked * own).sum(-1)
+    log_some = log_one_minus_exp(log_none)
+    odds = (log_kappa - unlinked).masked_fill(~own, -math.inf)
+    log_one = log_none + torch.logsumexp(odds, dim=-1)
+    other = (unlinked * ~own).sum(-1)
+    reason = ONE_REASON * (log_some - log_one)
+    return target * (reason - log_some) - (1 - target) * log_none - other
+
+
+def coverage_loss(log_kappa: Tensor, own: Tensor) -> Tensor:
+    """-mean_j max_{own i} log kappa_ij: every rationale is near some graph of its class."""
     reached = log_kappa.masked_fill(~own, -math.inf).amax(0)
     present = torch.isfinite(reached)  # a class may be absent from a batch
-    coverage = reached[present].mean() if present.any() else log_kappa.new_zeros(())
-    return -(weight * soft).mean() - COVERAGE * coverage
+    return -reached[present].mean() if present.any() else log_kappa.new_zeros(())
 
 
-def separation_loss(log_kappa: Tensor, own: Tensor, weight: Tensor) -> Tensor:
-    """-mean_i log(sum_{j own} kappa_ij^p / sum_j kappa_ij^p): nearer to own rationales than to the others."""
-    return _own_share_loss(SEPARATION_POWER * log_kappa, own, weight)
-
-
-def angle_loss(graphs: Tensor, rationales: Tensor, own: Tensor, weight: Tensor) -> Tensor:
-    """-mean_i log(sum_{j own} exp(a cos_ij) / sum_j exp(a cos_ij)), cos_ij the cosine of z_i and z_j.
-
-    Rationale F1 asks for the class of the rationale nearest in angle, so the E-step does too.
-    """
-    cosine = normalize(graphs, dim=-1) @ normalize(rationales, dim=-1).mT
-    return _own_share_loss(ANGLE_SHARPNESS * cosine, own, weight)
-
-
-def _own_share_loss(scores: Tensor, own: Tensor, weight: Tensor) -> Tensor:
-    """-mean_i w_i log of the share that a graph's own rationales have in the softmax of its scores."""
-    own_mass = torch.logsumexp(scores.masked_fill(~own, -math.inf), dim=-1)
-    return (weight * (torch.logsumexp(scores, dim=-1) - own_mass)).mean()
+def log_mixture(logits: Tensor, log_unreached: Tensor, log_prior: Tensor) -> Tensor:
+    """log[(1 - p0) softmax(f) + p0 pi], [..., classes]: with probability p0 nothing is linked, and the prior answers."""
+    linked = log_one_minus_exp(log_unreached).unsqueeze(-1) + logits.log_softmax(-1)
+    return torch.logaddexp(linked, log_unreached.unsqueeze(-1) + log_prior)

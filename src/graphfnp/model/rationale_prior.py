@@ -7,37 +7,46 @@ from torch import Tensor, nn
 from graphfnp.networks.gaussian import Gaussian
 from graphfnp.networks.mlp import mlp
 
+ANCHOR_STD, INITIAL_LOG_STD = 0.3, -2.0
+
 
 class RationalePrior(nn.Module):
-    """z^R_j ~ N(MLP(s_j), exp(MLP(s_j))) over learnable anchors s; in the direct form s_j is the mean itself."""
+    """z^R_j ~ N(s_j, s^2) over learnable anchors s_j, with one learned s."""
 
     label: Tensor
 
-    def __init__(
-        self, num_classes: int, per_class: int, dims: int, projected: bool, anchor_std: float, initial_log_std: float
-    ) -> None:
+    def __init__(self, num_classes: int, per_class: int, dims: int, anchor_std: float = ANCHOR_STD) -> None:
         super().__init__()
-        self.projected = projected
         self.register_buffer("label", torch.arange(num_classes).repeat_interleave(per_class))
         self.anchors = nn.Parameter(torch.randn(num_classes * per_class, dims) * anchor_std)
-        if projected:
-            self.mean, self.log_variance = mlp(dims, dims, dims), mlp(dims, dims, dims)
-        self.log_std = nn.Parameter(torch.tensor(initial_log_std))
+        self.log_std = nn.Parameter(torch.tensor(INITIAL_LOG_STD))
 
     def forward(self) -> Gaussian:
         """[rationales, dims]"""
-        if not self.projected:
-            return Gaussian(self.anchors, self.log_std)
-        return Gaussian(self.mean(self.anchors), 0.5 * self.log_variance(self.anchors) + self.log_std)
+        return Gaussian(self.anchors, self.log_std)
 
     @torch.no_grad()
-    def start_at_centroids(self, embedding: Tensor, y: Tensor, seed: int = 0) -> None:
-        """Direct form: put the anchors of each class at the k-means centroids of its graphs."""
+    def start_at_centroids(self, embedding: Tensor, y: Tensor, weight: Tensor | None = None, seed: int = 0) -> None:
+        """Put the anchors of each class at the (weighted) k-means centroids of its graphs."""
         for label in self.label.unique().tolist():
             own, slots = embedding[y == label], torch.where(self.label == label)[0]
             if len(own) == 0:
                 continue
             clusters = min(len(slots), len(own.unique(dim=0)))
-            centres = KMeans(clusters, n_init=4, random_state=seed).fit(own.double().cpu().numpy()).cluster_centers_
+            importance = None if weight is None else weight[y == label].double().cpu().numpy()
+            found = KMeans(clusters, n_init=4, random_state=seed).fit(own.double().cpu().numpy(), None, importance)
             # Fewer distinct graphs than rationales: the centroids are used again.
-            self.anchors[slots] = torch.as_tensor(centres).to(embedding)[torch.arange(len(slots)) % clusters]
+            centres = torch.as_tensor(found.cluster_centers_).to(embedding)
+            self.anchors[slots] = centres[torch.arange(len(slots)) % clusters]
+
+
+class ProjectedRationalePrior(RationalePrior):
+    """z^R_j ~ N(MLP(s_j), exp(MLP(s_j))) over learnable anchors s_j, as printed."""
+
+    def __init__(self, num_classes: int, per_class: int, dims: int) -> None:
+        super().__init__(num_classes, per_class, dims, anchor_std=1.0)
+        del self.log_std
+        self.mean, self.log_variance = mlp(dims, dims, dims), mlp(dims, dims, dims)
+
+    def forward(self) -> Gaussian:
+        return Gaussian(self.mean(self.anchors), 0.5 * self.log_variance(self.anchors))

@@ -62,7 +62,7 @@ class Engine:
         return records
 
     def _explanations(self, graphs: PackedGraphs, decoded: Decoded) -> list[dict[str, Any]]:
-        found = explain_by_rationales(self.model, decoded.rationales, graphs, trust=decoded.trust)
+        found = explain_by_rationales(self.model, decoded.rationales, graphs)
         shown = ("correlation", "rationales", "edges")
         return [{name: record[name] for name in shown} for record in explanation_records(found, decoded.rationales)]
 
