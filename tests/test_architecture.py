@@ -14,7 +14,7 @@ SOURCE, DOCS = ROOT / "src" / "graphfnp", ROOT / "docs"
 LAYERS = (
     (
         "errors", "randomness", "degrees", "graphs", "graph_checks", "predictions", "rationales", "labels", "matching",
-        "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns",
+        "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns", "isolation",
     ),
     ("datasets", "networks"),
     ("classifier", "model", "baselines", "methods"),

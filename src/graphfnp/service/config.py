@@ -16,7 +16,11 @@ class ServiceConfig:
     most_rows: int = 2000  # of one request
     most_explained: int = 20  # rows of one request for explanations, which cost about as much as fifty predictions
     most_nodes: int = 400  # of one molecule or graph
+    most_edges: int = 2000  # of one graph
     longest_text: int = 2000  # characters of one SMILES
+    readers: int = 2  # processes that read rows
+    row_seconds: float = 0.5  # of the processor, to read one row
+    row_megabytes: int = 512  # of memory, to read one row
     most_waiting: int = 20_000  # rows of all requests together; beyond, new ones are asked to come back
     batch_rows: int = 64  # that the model sees at a time; no request waits for more than a few batches of others
     seconds: float = 120.0  # until a request is answered
