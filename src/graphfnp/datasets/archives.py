@@ -1,23 +1,19 @@
-"""Archives and pickles from outside, opened without trusting them."""
+"""Archives and arrays from outside, opened without trusting them; pickles are not opened at all."""
 
 import gzip
-import pickle
 import shutil
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+import numpy as np
 
 from graphfnp.errors import MissingData
 
 MAX_BYTES = 8 << 30  # unpacked; the largest known file (Graph-SST2 with BERT features) is about 2 GiB
 MAX_FILES = 10_000
-
-# What a pickle of numpy arrays in plain containers needs, under the names of old and new numpy.
-ARRAY_PARTS = {
-    (f"numpy.{core}.{module}", name)
-    for core in ("core", "_core")
-    for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
-} | {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")}
 
 
 def unpack(archive: Path, target: Path, max_bytes: int = MAX_BYTES) -> Path:
@@ -79,20 +75,25 @@ def _gunzipped(path: Path) -> bytes:
     return content
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """Reads numpy arrays and plain containers; any other object is refused before it is made."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in ARRAY_PARTS:
-            return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
-
-
-def read_arrays(content: IO[bytes], name: str) -> Any:
-    """A pickle of numpy arrays, lists, tuples and dicts."""
+def numeric_arrays(content: IO[bytes], name: str, expected: Sequence[str]) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file; numbers alone, and no more of them than MAX_BYTES."""
     try:
-        return _ArraysOnly(content, encoding="latin1").load()
-    except Exception as error:  # a hostile or broken pickle can raise anything
-        raise MissingData(
-            f"{name}, a pickle that cannot be read safely ({error})", "numpy arrays only", "check it"
-        ) from error
+        with zipfile.ZipFile(content) as packed:
+            size = sum(member.file_size for member in packed.infolist())
+        if size > MAX_BYTES:
+            raise _unsafe(Path(name), f"{size} bytes when unpacked")
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in expected}
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+        wanted = f"an .npz file with the numeric arrays {', '.join(expected)}"
+        raise MissingData(f"{name}: {error}", wanted, "make it again from where it came") from error
+
+
+def refused_pickle(path: Path, converted: str, command: str) -> MissingData:
+    """A pickle runs whatever its maker wrote; no way of reading it makes it safe."""
+    return MissingData(
+        f"{path}, a pickle, which can run any program when it is opened",
+        f"{converted}, which holds numbers alone",
+        f'if you trust where it came from, convert it once yourself: python -c "{command}"',
+    )
