@@ -142,3 +142,25 @@ def test_cache_is_keyed_by_content_and_mends_itself(tmp_path, monkeypatch):
 )
 def test_tokens_name_element_and_charge(name, atom):
     assert read_token(name) == atom
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "place"),
+    [
+        ("\u0421c1ccccc1", "cyrillic capital letter es", 1),
+        ("c1ccccc1\u0421", "cyrillic capital letter es", 9),
+        ("C\u00a0C", "no-break space", 2),
+        ("CCO\nCCN", "control character", 4),
+        ("CCO\tethanol", "control character", 4),
+        ("CCO ethanol", "space", 4),
+        ("C\u200bC", "zero width space", 2),
+        ("CC\x00O", "control character", 3),
+        ("C\ufeff", "zero width no-break space", 2),
+        ("\U0001f600", "grinning face", 1),
+    ],
+)
+def test_letters_that_rdkit_would_drop_are_refused_by_name_and_place(text, letter, place):
+    _, rows, problems = graphs_from_smiles(["CCO", text])
+    assert rows.tolist() == [0]
+    assert letter in problems[0].reason
+    assert f"position {place}:" in problems[0].reason

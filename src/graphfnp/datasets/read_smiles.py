@@ -1,12 +1,14 @@
 """SMILES to molecules, with RDKit's reason where there is no molecule."""
 
 import re
+import unicodedata
 
 from rdkit import Chem, rdBase
 
 from graphfnp.datasets.complexity import MOST_CYCLES, MOST_NEIGHBOURS, MOST_RINGS, too_complex
 
 LETTERS_PER_ATOM = 20  # more than any atom takes with its bonds, brackets and ring numbers
+_FOREIGN = re.compile(r"[^!-~]")  # RDKit drops some of these, and would read another molecule than was written
 _RING_NUMBER = re.compile(r"\[[^]]*\]|(%\d\d|%\(\d+\)|\d)")
 
 
@@ -17,25 +19,29 @@ def read_molecule(smiles: str, most_atoms: int | None = None) -> Chem.Mol | str:
         return "no SMILES given"
     if most_atoms is not None and len(smiles) > LETTERS_PER_ATOM * most_atoms:  # not worth the minutes of parsing
         return f"a SMILES of {len(smiles)} letters, too long for a molecule of {most_atoms} atoms"
+    if foreign := _FOREIGN.search(smiles):
+        return f"{_named(foreign[0])} at position {foreign.start() + 1}: SMILES are written in ASCII, without blanks"
     try:
         if reason := _too_complex(smiles):
             return reason
         molecule = Chem.MolFromSmiles(smiles)
-    except (ValueError, RuntimeError) as error:  # e.g. text that is no UTF-8
+    except (ValueError, RuntimeError) as error:
         return str(error)
     if molecule is None:
         with rdBase.CaptureErrorLog() as log:  # once more, to hear why
             Chem.MolFromSmiles(smiles)
-        try:
-            return logged_reason(log.messages)
-        except UnicodeDecodeError:  # RDKit shortens what it quotes, and may cut a letter in two
-            return "RDKit finds no molecule in it; SMILES are written in ASCII"
+        return logged_reason(log.messages)
     count = molecule.GetNumAtoms()
     if most_atoms is not None and count > most_atoms:
         return f"a molecule of {count} atoms, more than the limit of {most_atoms}"
     if reason := too_many_cycles(molecule):
         return reason
     return molecule if count else "a molecule without atoms"
+
+
+def _named(letter: str) -> str:
+    name = unicodedata.name(letter, "a control character" if unicodedata.category(letter) == "Cc" else "no character")
+    return f"{letter!a} ({name.lower()})"
 
 
 def too_many_cycles(molecule: Chem.Mol) -> str | None:
