@@ -46,11 +46,12 @@ def make_app(engine: Engine) -> FastAPI:
         return records
 
     batcher, reader = Batcher(work, config.most_waiting), Reader(engine.model.classifier.schema, config)
-    telemetry.watch_queue(lambda: batcher.waiting + reader.waiting)
+    telemetry.watch(lambda: batcher.waiting + reader.waiting, reader.pool)
     card = engine.card()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        reader.start()
         yield
         await asyncio.to_thread(batcher.close)
         await asyncio.to_thread(reader.close)
@@ -62,8 +63,9 @@ def make_app(engine: Engine) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its pages load scripts from outside
         redoc_url=None,
+        redirect_slashes=False,  # the address would be the one that the Host header says
     )
-    app.state.draining = False
+    app.state.draining, app.state.telemetry = False, telemetry
     app.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: app.state.draining)
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 

@@ -73,6 +73,11 @@ class Reader:
             raise ValueError(reason)
         return svg
 
+    def start(self) -> None:
+        """One process before the first row comes; nobody waits for it."""
+        if reads_smiles(self.schema):
+            self.threads.submit(self.pool.call, READ, [], self.target)
+
     def close(self) -> None:
         """What is used again afterwards starts anew."""
         self.threads.shutdown(wait=False, cancel_futures=True)
