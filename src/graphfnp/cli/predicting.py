@@ -178,6 +178,8 @@ def _show(records: Sequence[Mapping[str, Any]]) -> None:
 
 def _summarise(counts: Counts, strict: bool) -> None:
     """What could not be used; exit code 1 if that is everything, or anything where the user is strict."""
+    for note in counts.notes:
+        err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
     if not counts.failed:
         return
     err.print(f"{counts.failed} of {counts.rows} rows could not be read:", style="yellow")

@@ -1,9 +1,7 @@
 """Table files as columns of text: CSV, TSV, Parquet and .smi, plain or gzipped, whatever their encoding."""
 
-import csv
 import gzip
 import io
-import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
+from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.datasets.dataset import Problem
 from graphfnp.errors import InvalidGraphs, MissingData
 
@@ -83,14 +82,9 @@ def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str
 
 
 def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    delimiter = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind)
-    if text.count('"') % 2:  # one open quote would swallow all the rows after it
-        rows = [row for line in text.splitlines() for row in csv.reader([line], delimiter=delimiter)]
-        notes: tuple[str, ...] = ("a quote is not closed: every line was read as a row of its own",)
-    else:
-        rows, notes = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), ()
-    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes
+    delimiter, notes = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind), QuoteNotes()
+    rows = list(csv_rows(io.StringIO(text, newline=""), delimiter, notes))
+    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes.sentences()
 
 
 def delimiter_of(first_line: str, kind: str) -> str:

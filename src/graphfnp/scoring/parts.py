@@ -26,6 +26,7 @@ class Counts:
     rows: int = 0
     failed: int = 0
     problems: tuple[tuple[int, str, str], ...] = ()  # row, input, reason
+    notes: tuple[str, ...] = ()  # on the file as a whole
 
     def __add__(self, other: "Counts") -> "Counts":
         problems = (self.problems + other.problems)[:SHOWN_PROBLEMS]
@@ -76,7 +77,9 @@ class Parts:
     def write(self, number: int, table: pa.Table) -> Counts:
         """In one atomic step: a part is there and whole, or it is not there."""
         counts = Counts.of(table)
-        kept = table.replace_schema_metadata({_COUNTS: json.dumps(vars(counts)).encode()})
+        kept = table.replace_schema_metadata(
+            {_COUNTS: json.dumps([counts.rows, counts.failed, counts.problems]).encode()}
+        )
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, kept.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
             writer.write_table(kept)
@@ -86,7 +89,8 @@ class Parts:
     def counts(self, number: int) -> Counts:
         with pa.OSFile(str(self._path(number))) as file:
             found = json.loads(pa.ipc.open_file(file).schema.metadata[_COUNTS])
-        return Counts(found["rows"], found["failed"], tuple(tuple(one) for one in found["problems"]))
+        rows, failed, problems = found
+        return Counts(rows, failed, tuple(tuple(one) for one in problems))
 
     def tables(self, total: int) -> Iterator[pa.Table]:
         """All parts in order, one in memory at a time."""

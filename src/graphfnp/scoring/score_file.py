@@ -1,7 +1,7 @@
 """Score a file: the one function behind ``graphfnp predict RUN in.csv -o out.parquet``, whatever the engine."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -70,6 +70,7 @@ def score_file(
     }
     with parts.opened(manifest, restart):
         counts, total = _score_missing(scorer, file, parts, how, watch or (lambda done, before, rows: None))
+        counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = as_text(schema.empty_table()).schema
@@ -113,7 +114,7 @@ def about_model(model: TrainedModel) -> dict[str, Any]:
 
 
 def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
-    rows = {"rows": counts.rows, "failed": counts.failed}
+    rows = {"rows": counts.rows, "failed": counts.failed, "notes": list(counts.notes)}
     return {
         **about_model(model), "settings": settings.to_json(), "input_sha256": file.sha256, **rows
     }  # fmt: skip
