@@ -49,14 +49,16 @@ def score_file(
     how: How | None = None,
     restart: bool = False,
     watch: Watch | None = None,
+    raw: bool = False,
 ) -> Counts:
     """A record in ``target`` for every row of ``source``, in its order; memory does not grow with the rows.
 
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
-    kill, and ends with the same bytes. ``restart`` throws them away.
+    kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
+    spreadsheet would take for formulas as they are.
     """
     source, target, settings, how = Path(source), Path(target), settings or Settings(), how or How()
-    check_target(target)
+    check_target(target, source)
     Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
     is_csv = target.suffix == ".csv"
     scorer, file, parts = Scorer(model, settings, lists_as_text=is_csv), MoleculeFile(source, smiles), Parts(target)
@@ -74,7 +76,7 @@ def score_file(
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = as_text(schema.empty_table()).schema
-        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts))
+        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts), raw)
         parts.remove()
     return counts
 
@@ -87,14 +89,14 @@ def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, w
     def missing() -> Iterator[Chunk]:
         nonlocal done, before
         for chunk in file.chunks():
-            if parts.done(chunk.number):
-                found[chunk.number] = parts.counts(chunk.number)
+            if (known := parts.found(chunk.number, chunk.start, len(chunk.texts))) is not None:
+                found[chunk.number] = known
                 done, before = done + len(chunk.texts), before + len(chunk.texts)
             else:
                 yield chunk
 
     for chunk, table in _scored(scorer, missing(), how):
-        found[chunk.number] = parts.write(chunk.number, table)
+        found[chunk.number] = parts.write(chunk.number, chunk.start, table)
         done += len(chunk.texts)
         watch(done, before, max(file.num_rows, done))
     watch(done, before, done)
