@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
-from graphfnp.datasets.table_files import cell_text, delimiter_of, text_table
+from graphfnp.datasets.table_files import cell_text, check_parquet, delimiter_of, text_table
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
 HEAD = 500  # rows looked at to find the column of SMILES
+LONGEST_LINE = 2**22  # letters
 BLOCK = 2**20  # letters read at a time
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -61,6 +62,7 @@ class MoleculeFile:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
         if self.kind == ".parquet":
             with pq.ParquetFile(self.path) as file:
+                check_parquet(file, self.path.stat().st_size, self.path.name)
                 head = next(file.iter_batches(HEAD), None)
                 self.num_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
             cells = [] if head is None else [[cell_text(v) for v in column.to_pylist()] for column in head.columns]
@@ -68,7 +70,7 @@ class MoleculeFile:
         else:
             self.num_rows = self._count()
             with self._open() as file:
-                first = next((line for line in file if line.strip()), "")
+                first = next((line for line in bounded_lines(file) if line.strip()), "")
             self.delimiter = delimiter_of(first, self.kind)
             sample = list(islice((row for row in self._records() if row), HEAD + 1))
             if not sample:
@@ -109,9 +111,9 @@ class MoleculeFile:
         """The fields of every line, none for a blank one."""
         with self._open() as file:
             if self.is_smi:
-                yield from (line.split(None, 1) for line in file)
+                yield from (line.split(None, 1) for line in bounded_lines(file))
             else:
-                yield from csv_rows(file, self.delimiter, self.notes)
+                yield from csv_rows(bounded_lines(file), self.delimiter, self.notes)
 
     def _text_cells(self) -> Iterator[str]:
         blank, header = 0, self.header
@@ -129,6 +131,16 @@ class MoleculeFile:
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
                 yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())
+
+
+def bounded_lines(file: IO[str]) -> Iterator[str]:
+    """The lines; of one that is absurdly long only the beginning, which is refused as too long a SMILES."""
+    while line := file.readline(LONGEST_LINE):
+        whole = line.endswith(("\n", "\r")) or len(line) < LONGEST_LINE
+        yield line if whole else f"{line}\n"
+        while not whole:
+            rest = file.readline(LONGEST_LINE)
+            whole = rest.endswith(("\n", "\r")) or len(rest) < LONGEST_LINE
 
 
 def _kind(path: Path) -> str:
