@@ -14,7 +14,7 @@ SOURCE, DOCS = ROOT / "src" / "graphfnp", ROOT / "docs"
 LAYERS = (
     (
         "errors", "randomness", "degrees", "graphs", "parts", "graph_checks", "predictions", "rationales", "labels",
-        "matching", "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns",
+        "matching", "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns", "isolation",
     ),
     ("datasets", "networks"),
     ("classifier", "model", "baselines", "methods"),
@@ -146,6 +146,14 @@ def test_no_file_opens_a_pickle() -> None:
         tree = ast.parse(path.read_text())
         calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
         assert not {"pickle.load", "pickle.loads", "torch.load", "joblib.load"} & set(calls), module
+        names = [
+            name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for name in _names(node)
+        ]
+        assert not {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"} & set(names), module
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
 
 
 # ---------------------------------------------------------------- documents

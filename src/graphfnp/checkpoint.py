@@ -4,7 +4,8 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
 from graphfnp.conformal import Conformal
 from graphfnp.domain import Domain
-from graphfnp.errors import InvalidRun
+from graphfnp.errors import InvalidRun, listed
 from graphfnp.graphs import Schema
 from graphfnp.methods import CLASSIFIERS
 from graphfnp.prediction import TrainedModel
@@ -25,6 +26,7 @@ from graphfnp.provenance import Provenance
 from graphfnp.settings import from_json, to_json
 
 FORMAT = 1
+LARGEST = 2**20  # number among the settings of a model
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 
 
@@ -32,11 +34,14 @@ def write_atomically(path: Path, content: bytes) -> None:
     """A reader sees the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
 
 
 def write_json(path: Path, record: Any) -> None:
@@ -46,7 +51,7 @@ def write_json(path: Path, record: Any) -> None:
 def read_json(path: Path, hint: str = "use the folder of a finished run") -> Any:
     try:
         return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidRun(f"{path}: {error}", "a readable JSON file", hint) from error
 
 
@@ -108,17 +113,28 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         )
     tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
     try:
+        _check_sizes(record, tensors, backbone)
         classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
         conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
         domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
         provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RuntimeError,
+        MemoryError,
+        ArithmeticError,
+    ) as error:
         raise InvalidRun(
-            f"{folder / MODEL_RECORD}: {type(error).__name__} {error}",
+            f"{folder / MODEL_RECORD}: {type(error).__name__} {str(error)[:300]}",
             "a record as it was written",
             "copy both files again from where they came, or train again",
         ) from error
     _check_fit(tensors, classifier.state_dict())
+    _check_finite(folder, {**tensors, **({} if domain is None else domain.tensors())}, record)
     classifier.load_state_dict(tensors)
     classifier.eval()
     return TrainedModel(classifier, calibration, conformal, domain, provenance)
@@ -143,6 +159,38 @@ def _named_tensors(path: Path, digest: str | None) -> tuple[dict[str, Tensor], A
             "copy all files again from where they came",
         )
     return tensors, record
+
+
+def _check_sizes(record: Mapping[str, Any], tensors: Mapping[str, Tensor], backbone: torch.nn.Module | None) -> None:
+    """Before memory is taken: a record may ask for any size, the file of tensors has what it has."""
+    large = [number for number in _numbers(record["settings"]) if abs(number) > LARGEST]
+    if large:
+        raise ValueError(f"a setting of {large[0]}")
+    if backbone is None:
+        try:
+            with torch.device("meta"):
+                expected = rebuild(record).state_dict()
+        except (RuntimeError, NotImplementedError):  # a method that computes while it is made
+            return
+        _check_fit(tensors, expected)
+
+
+def _check_finite(folder: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
+    wrong = [name for name, tensor in tensors.items() if tensor.is_floating_point() and tensor.isnan().any()]
+    wrong += [name for name in ("calibration", "conformal") if not all(map(isfinite, _numbers(record.get(name))))]
+    if wrong:
+        raise InvalidRun(
+            f"{folder} with NaN in {listed(wrong)}", "numbers in all weights, and a calibration of finite numbers",
+            "train again, or copy all files again from where they came",
+        )  # fmt: skip
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """All numbers of a JSON value."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _numbers(inner)
 
 
 def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -17,6 +17,12 @@ def label_numbers(labels: Sequence[Any], class_names: Sequence[str] | None = Non
     (tensor([ 1, -1,  0]), ('safe', 'toxic'))
     """
     values = {label for label in labels if label is not None}
+    if missing := [value for value in values if _is_missing(value) and str(value) not in (class_names or ())]:
+        raise InvalidGraphs(
+            f"the label {missing[0]!r}, which is no class but a value that is missing",
+            "a class for each graph, or None for one without a label",
+            "leave these graphs out, or name the class in class_names if it is one",
+        )
     numeric = not any(isinstance(value, str) for value in values)
     ordered = sorted(values) if numeric else sorted(values, key=str)
     names = tuple(str(value) for value in ordered)
@@ -35,3 +41,8 @@ def label_numbers(labels: Sequence[Any], class_names: Sequence[str] | None = Non
         names = class_names
     number = {value: k for k, value in enumerate(ordered)}
     return torch.tensor([UNLABELLED if label is None else number[label] for label in labels]), names
+
+
+def _is_missing(value: Any) -> bool:
+    """NaN as a number or as text: how tables spell what is not there."""
+    return value != value or (isinstance(value, str) and value.strip().lower() == "nan")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import torch
@@ -37,7 +37,7 @@ class TrainedModel:
 
     @cached_property
     def id(self) -> str:
-        """Twelve digits that differ if weights, settings or anything fitted for them does: which model said this."""
+        """Twelve digits that differ if anything that decides a record does: weights, settings, names, fits."""
         found = hashlib.sha256()
         domain = {} if self.domain is None else self.domain.tensors()
         for name, tensor in sorted({**self.classifier.state_dict(), **domain}.items()):
@@ -45,7 +45,8 @@ class TrainedModel:
             found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         settings = to_json(self.classifier.config) if hasattr(self.classifier, "config") else None
         sets = None if self.conformal is None else self.conformal.to_json()
-        said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets]
+        named = asdict(self.classifier.schema), None if self.domain is None else self.domain.text
+        said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets, named]
         found.update(json.dumps(said, sort_keys=True, default=str).encode())
         return found.hexdigest()[:12]
 

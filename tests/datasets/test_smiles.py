@@ -111,7 +111,7 @@ def test_labels_follow_their_rows():
 
 
 def test_processes_change_nothing(monkeypatch):
-    monkeypatch.setattr("graphfnp.datasets.smiles.CHUNK", 3)
+    monkeypatch.setattr("graphfnp.datasets.reading.PIECE", 3)
     smiles = [*SOME, "bad", "CCO"]
     one, rows, problems = graphs_from_smiles(smiles)
     two, rows_two, problems_two = graphs_from_smiles(smiles, processes=2)
@@ -127,7 +127,7 @@ def test_cache_is_keyed_by_content_and_mends_itself(tmp_path, monkeypatch):
     graphs_from_smiles(smiles[:3], cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
     with monkeypatch.context() as patch:
-        patch.setattr("graphfnp.datasets.smiles._in_chunks", lambda *_: pytest.fail("the cache was not used"))
+        patch.setattr("graphfnp.datasets.smiles._read", lambda *_: pytest.fail("the cache was not used"))
         again = graphs_from_smiles(smiles, cache=tmp_path)
     assert torch.equal(first[0].x, again[0].x)
     assert first[2] == again[2]
@@ -142,3 +142,25 @@ def test_cache_is_keyed_by_content_and_mends_itself(tmp_path, monkeypatch):
 )
 def test_tokens_name_element_and_charge(name, atom):
     assert read_token(name) == atom
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "place"),
+    [
+        ("\u0421c1ccccc1", "cyrillic capital letter es", 1),
+        ("c1ccccc1\u0421", "cyrillic capital letter es", 9),
+        ("C\u00a0C", "no-break space", 2),
+        ("CCO\nCCN", "control character", 4),
+        ("CCO\tethanol", "control character", 4),
+        ("CCO ethanol", "space", 4),
+        ("C\u200bC", "zero width space", 2),
+        ("CC\x00O", "control character", 3),
+        ("C\ufeff", "zero width no-break space", 2),
+        ("\U0001f600", "grinning face", 1),
+    ],
+)
+def test_letters_that_rdkit_would_drop_are_refused_by_name_and_place(text, letter, place):
+    _, rows, problems = graphs_from_smiles(["CCO", text])
+    assert rows.tolist() == [0]
+    assert letter in problems[0].reason
+    assert f"position {place}:" in problems[0].reason

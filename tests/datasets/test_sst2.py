@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import pickle
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -68,14 +67,20 @@ def test_trees_are_undirected_and_nodes_are_words(tmp_path, monkeypatch):
 def test_published_features_are_used_where_they_are(tmp_path):
     place = folder(tmp_path / "Graph-SST2")
     features = np.arange(9 * 5, dtype=np.float32).reshape(9, 5)
-    (place / sst2.BERT).write_bytes(pickle.dumps(features))
+    np.save(place / sst2.BERT, features)
     for _ in range(2):  # the second time from the cache
         graphs, notes, *_ = read_sst2(place)
         assert graphs.x.dtype == torch.float16
         assert torch.equal(graphs.x, torch.from_numpy(features).half())
     assert notes == ("published features, 5 wide",)
-    (place / sst2.BERT).write_bytes(pickle.dumps(features[:4]))
+    np.save(place / sst2.BERT, features[:4])
     with pytest.raises(InvalidGraphs, match="shape"):
+        read_sst2(place)
+    np.save(place / sst2.BERT, np.array([None] * 9), allow_pickle=True)
+    with pytest.raises(InvalidGraphs, match="numbers"):
+        read_sst2(place)
+    (place / sst2.BERT).rename(place / "Graph-SST2_node_features.pkl")
+    with pytest.raises(MissingData, match="can run any program"):
         read_sst2(place)
 
 

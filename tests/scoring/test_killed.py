@@ -41,7 +41,7 @@ def test_a_killed_process_loses_nothing_and_leaves_nobody_behind(
     points = sorted(random.Random(3).sample(range(1, 50), 3))
     for point in points:
         process = started(script, molecule_run, broken_file, pieces, 2)
-        while len(list(Parts(pieces).folder.glob("*.arrow"))) < point:
+        while len(list(Parts(pieces).folder.glob("*.part"))) < point:
             assert process.poll() is None
             time.sleep(0.002)
         beside = psutil.Process(process.pid).children(recursive=True)

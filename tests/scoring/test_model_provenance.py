@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from graphfnp.checkpoint import MODEL_RECORD, load_model
+from graphfnp.errors import InvalidRun
 from graphfnp.held_out import calibrate
 from graphfnp.label_shift import moved_to_mix
 from graphfnp.prediction import predict
 from graphfnp.provenance import Provenance, data_hash
 from graphfnp.records import prediction_records
 from graphfnp.run import METRICS, Run
+from graphfnp.scoring import score_file
+from graphfnp.scoring.parts import Parts
 
 
 def test_a_run_keeps_the_error_that_its_test_part_showed(molecule_run: Run) -> None:
@@ -61,3 +64,41 @@ def test_what_changes_the_probabilities_takes_the_error_away(change: str, molecu
     assert moved.provenance.ece is None
     assert moved.provenance.data_sha256 == model.provenance.data_sha256  # type: ignore[union-attr]
     assert moved.id != model.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["schema"]["class_names"].reverse(),
+        lambda record: record["schema"]["node_types"].reverse(),
+        lambda record: record["calibration"].update(prior=[0.9, 0.1]),
+    ],
+)
+def test_the_id_covers_all_that_decides_a_record(molecule_run: Run, tmp_path: Path, change) -> None:
+    """With class names swapped a resumed run would end with inverted rows."""
+    shutil.copytree(molecule_run.folder, tmp_path / "changed")
+    record = json.loads((tmp_path / "changed" / MODEL_RECORD).read_text())
+    change(record)
+    (tmp_path / "changed" / MODEL_RECORD).write_text(json.dumps(record))
+    assert load_model(tmp_path / "changed").id != molecule_run.model.id
+
+
+def test_a_resumed_run_refuses_a_model_with_other_names(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("smiles\nCCO\nCCN\n")
+    shutil.copytree(molecule_run.folder, tmp_path / "changed")
+    record = json.loads((tmp_path / "changed" / MODEL_RECORD).read_text())
+    record["schema"]["class_names"].reverse()
+    (tmp_path / "changed" / MODEL_RECORD).write_text(json.dumps(record))
+    parts = Parts(target)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(score_file, "write_record_file", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            score_file.score_file(molecule_run.model, source, target)
+    assert parts.folder.exists()
+    with pytest.raises(InvalidRun, match="another model"):
+        score_file.score_file(load_model(tmp_path / "changed"), source, target)
+
+
+def _interrupted(*_) -> None:
+    raise KeyboardInterrupt

@@ -11,7 +11,8 @@ from graphfnp.bundles import FOLDER, bundled_names, is_bundled, open_run, own_fo
 from graphfnp.bundling import PLANS
 from graphfnp.card import CARD, model_card
 from graphfnp.cli.app import main
-from graphfnp.datasets.typed_smiles import graphs_in_schema, typed_atoms
+from graphfnp.datasets.typed_atoms import typed_atoms
+from graphfnp.datasets.typed_smiles import graphs_in_schema
 from graphfnp.decoding.kept import DECODED, decoded_of_run, load_decoded, save_decoded
 from graphfnp.errors import InvalidRun
 from graphfnp.run import Run
@@ -141,4 +142,4 @@ def test_typed_atoms_are_those_of_the_molecule() -> None:
     without_hydrogens = replace(schema, node_types=tuple(name for name in schema.node_types if name != "H"))
     found = typed_atoms(Chem.MolFromSmiles("CO"), without_hydrogens)
     assert not isinstance(found, str)
-    assert found.edges == ((0, 1, 0),)
+    assert found[1] == ((0, 1, 0),)

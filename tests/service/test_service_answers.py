@@ -8,6 +8,7 @@ import torch
 from starlette.testclient import TestClient
 
 from graphfnp.bundles import open_run
+from graphfnp.datasets.typed_smiles import graphs_in_schema
 from graphfnp.decoding.kept import decoded_of_run
 from graphfnp.prediction import predict
 from graphfnp.records import prediction_records
@@ -21,7 +22,8 @@ ASPIRIN, NITRO = "CC(=O)Oc1ccccc1C(=O)O", "O=[N+]([O-])c1ccccc1"
 def test_records_are_those_of_the_record_function(client: TestClient, engine: Engine) -> None:
     answer = client.post("/predict", json={"smiles": [ASPIRIN, NITRO]})
     assert answer.status_code == 200
-    graphs, rows, problems = engine.read([ASPIRIN, NITRO])
+    graphs, found, problems = graphs_in_schema([ASPIRIN, NITRO], engine.model.classifier.schema)
+    rows = found.tolist()
     assert graphs is not None
     expected = prediction_records(engine.model, predict(engine.model, graphs), graphs, rows, problems)
     assert answer.json()["records"] == json.loads(json.dumps(expected))

@@ -32,7 +32,8 @@ def waiting(address: str) -> float:
 
 def raw_request(rows: int) -> bytes:
     body = b'{"smiles": [' + b", ".join([b'"CCCCCCCCCCO"'] * rows) + b"]}"
-    head = f"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = "POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head += f"content-length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 

@@ -137,6 +137,9 @@ def predict(
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: Ray on this machine.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with code 1 if a row could not be used.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="CSV for programs: no apostrophe before texts that begin with = + - @.")
+    ] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -148,7 +151,7 @@ def predict(
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
     how = How(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
-    predict_rows(run, Asked(source, out, smiles, settings, prior, how, data, as_json, restart, strict))
+    predict_rows(run, Asked(source, out, smiles, settings, prior, how, data, as_json, restart, strict, raw))
 
 
 @app.command()

@@ -121,6 +121,8 @@ def _describe(dataset: Dataset) -> None:
         f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}",
         highlight=False,
     )
+    if (notes := dataset.facts.get("notes")) and not dataset.problems:
+        err.print(f"note: {notes}", style="yellow", highlight=False, markup=False)
     if dataset.problems:
         err.print(summary(dataset), style="yellow", highlight=False, markup=False)
     else:

@@ -129,6 +129,13 @@ def explained_errors() -> Iterator[None]:
         body = "\n".join(f"[bold]{name:12}[/bold]{escape(text)}" for name, text in lines)
         err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))
         sys.exit(2)
+    except OSError as error:  # a full disk, a folder that may not be written; a pipe that was closed is nobody's error
+        if isinstance(error, BrokenPipeError):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        err.print(f"[bold red]{escape(where + (error.strerror or str(error)))}[/bold red]", highlight=False)
+        err.print("make room, or choose a place that may be read and written; then run the same command again")
+        sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C
             err.print(

@@ -51,12 +51,13 @@ class Asked:
     as_json: bool
     restart: bool
     strict: bool
+    raw: bool
 
 
 def predict_rows(folder: Path, asked: Asked) -> None:
     """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
-    if asked.target is not None and asked.target.suffix != ".json":
-        check_target(asked.target)
+    if asked.target is not None:
+        check_target(asked.target, asked.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
     schema, settings = model.classifier.schema, asked.settings
     if asked.prior not in (None, ESTIMATE):
@@ -81,7 +82,7 @@ def _score(model: TrainedModel, asked: Asked) -> Counts:
     assert asked.target is not None
     with _progress() as watch:
         counts = score_file(
-            model, asked.source, asked.target, asked.smiles, asked.settings, asked.how, asked.restart, watch
+            model, asked.source, asked.target, asked.smiles, asked.settings, asked.how, asked.restart, watch, asked.raw
         )
     err.print(f"{counts.rows} rows -> {asked.target}", highlight=False, markup=False)
     return counts
@@ -144,7 +145,7 @@ def _predict_at_once(model: TrainedModel, asked: Asked) -> Counts:
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
         table = as_text(table) if asked.target.suffix == ".csv" else table
         about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
-        write_record_file(asked.target, [table], table.schema, about)
+        write_record_file(asked.target, [table], table.schema, about, asked.raw)
     records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
     if asked.target is not None and asked.target.suffix == ".json":
         write_json(asked.target, records)
@@ -178,6 +179,8 @@ def _show(records: Sequence[Mapping[str, Any]]) -> None:
 
 def _summarise(counts: Counts, strict: bool) -> None:
     """What could not be used; exit code 1 if that is everything, or anything where the user is strict."""
+    for note in counts.notes:
+        err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
     if not counts.failed:
         return
     err.print(f"{counts.failed} of {counts.rows} rows could not be read:", style="yellow")

@@ -1,5 +1,6 @@
 """``graphfnp serve``: a model behind HTTP, with a page."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,16 +22,27 @@ def serve(
     max_bytes: Annotated[int, typer.Option(help="Most bytes of a request.", min=1)] = 4_000_000,
     max_nodes: Annotated[int, typer.Option(help="Most atoms or nodes of a row.", min=1)] = 400,
     seconds: Annotated[float, typer.Option(help="Until a request is answered, or refused.", min=0.1)] = 120.0,
+    row_seconds: Annotated[float, typer.Option(help="Processor time to read one row.", min=0.001)] = 0.5,
+    row_megabytes: Annotated[int, typer.Option(help="Memory to read one row.", min=64)] = 512,
+    max_connections: Annotated[int, typer.Option(help="Most connections at a time.", min=1)] = 512,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name that a proxy on this machine sends as Host; may be repeated.")
+    ] = None,
     threads: Annotated[int, typer.Option(help="Threads of the model.", min=1)] = 1,
     data: DataFolder = None,
 ) -> None:
     """Serve predictions, explanations and a page at http://HOST:PORT; ends well on SIGTERM and Ctrl-C."""
 
-    import torch
-
-    from graphfnp.bundles import open_run
-    from graphfnp.cli.console import err
     from graphfnp.errors import InvalidConfig
+    from graphfnp.service.config import LOOPBACK, ServiceConfig
+
+    if api_key is None and os.environ.get("GRAPHFNP_API_KEY") is not None:
+        api_key = ""  # set, but empty: whoever wrote it wanted a key
+    config = ServiceConfig(
+        host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds,
+        row_seconds=row_seconds, row_megabytes=row_megabytes, most_connections=max_connections,
+        allowed_hosts=tuple(allow_host or ()),
+    )  # fmt: skip
 
     try:
         import fastapi  # noqa: F401
@@ -41,23 +53,24 @@ def serve(
             f"serve without {missing.name}", "the extra `service`", "pip install 'graphfnp[service]'"
         ) from None
 
+    import torch
+
+    from graphfnp.bundles import open_run
+    from graphfnp.cli.console import err
     from graphfnp.decoding.kept import decoded_of_run
     from graphfnp.service.app import make_app
-    from graphfnp.service.config import ServiceConfig
     from graphfnp.service.engine import Engine
     from graphfnp.service.server import listen
     from graphfnp.service.server import serve as run_server
 
     torch.set_num_threads(threads)
-    config = ServiceConfig(
-        host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds
-    )
     listening = listen(host, port)  # before the model is read: a taken port should be heard of at once
     loaded = open_run(run)
     with err.status("reading the model"):
         has_rationales = loaded.model.classifier.rationales() is not None
         decoded = decoded_of_run(loaded, data) if has_rationales else None
         app = make_app(Engine(loaded, decoded, config))
+    listening.listen()  # before the address is told: who asks at once should not be turned away
     shown = f"[{host}]" if ":" in host else host
     err.print(
         f"{loaded.folder.name} at http://{shown}:{listening.getsockname()[1]}",
@@ -65,6 +78,6 @@ def serve(
         markup=False,
         soft_wrap=True,
     )
-    if host not in ("127.0.0.1", "::1", "localhost") and api_key is None:
+    if host not in LOOPBACK and api_key is None:
         err.print("other machines can ask this service: consider --api-key", style="yellow")
     run_server(app, config, listening)

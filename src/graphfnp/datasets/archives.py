@@ -1,27 +1,30 @@
-"""Archives and pickles from outside, opened without trusting them."""
+"""Archives and arrays from outside, opened without trusting them; pickles are not opened at all."""
 
 import gzip
-import pickle
 import shutil
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+import numpy as np
 
 from graphfnp.errors import MissingData
 
-MAX_BYTES = 8 << 30  # unpacked; the largest known file (Graph-SST2 with BERT features) is about 2 GiB
+MAX_BYTES = 4 << 30  # unpacked; the largest known file (Graph-SST2 with BERT features) is about 2 GiB
+SMALL, RATIO = 64 << 20, 60  # what any archive may unpack to, and how many times its own size; text packs to a tenth
 MAX_FILES = 10_000
 
-# What a pickle of numpy arrays in plain containers needs, under the names of old and new numpy.
-ARRAY_PARTS = {
-    (f"numpy.{core}.{module}", name)
-    for core in ("core", "_core")
-    for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
-} | {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")}
+
+def unpacked_limit(packed: int) -> int:
+    """Bytes that an archive of ``packed`` bytes may unpack to: one of honest data is no smaller than that."""
+    return min(MAX_BYTES, max(SMALL, RATIO * packed))
 
 
-def unpack(archive: Path, target: Path, max_bytes: int = MAX_BYTES) -> Path:
+def unpack(archive: Path, target: Path, max_bytes: int | None = None) -> Path:
     """Unpack a zip into a folder; nothing may leave the folder, be a link, or fill the disk."""
+    max_bytes = unpacked_limit(archive.stat().st_size) if max_bytes is None else max_bytes
     try:
         with zipfile.ZipFile(archive) as content:
             members = [member for member in content.infolist() if not member.is_dir()]
@@ -54,12 +57,12 @@ def member_bytes(place: Path, name: str) -> bytes | None:
         if (plain := place / name).is_file():
             return plain.read_bytes()
         if (packed := place / f"{name}.gz").is_file():
-            return _gunzipped(packed)
+            return gunzipped(packed)
         return None
     try:
         with zipfile.ZipFile(place) as archive:
             inside = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == name), None)
-            if inside is not None and inside.file_size > MAX_BYTES:
+            if inside is not None and inside.file_size > unpacked_limit(inside.compress_size):
                 raise _unsafe(place, f"{name} of {inside.file_size} bytes")
             return None if inside is None else archive.read(inside)
     except (zipfile.BadZipFile, OSError, RuntimeError) as error:
@@ -68,31 +71,39 @@ def member_bytes(place: Path, name: str) -> bytes | None:
         ) from error
 
 
-def _gunzipped(path: Path) -> bytes:
+def gunzipped(path: Path) -> bytes:
+    """The content of a gzip file, if it is not absurdly large."""
+    limit = unpacked_limit(path.stat().st_size)
     try:
         with gzip.open(path) as source:
-            content = source.read(MAX_BYTES + 1)
-    except (OSError, EOFError) as error:
+            content = source.read(limit + 1)
+    except (OSError, EOFError, zlib.error) as error:
         raise MissingData(f"{path}, which does not unpack ({error})", "a whole gzip file", "fetch it again") from error
-    if len(content) > MAX_BYTES:
-        raise _unsafe(path, f"more than {MAX_BYTES} bytes")
+    if len(content) > limit:
+        raise _unsafe(path, f"more than {limit} bytes when unpacked")
     return content
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """Reads numpy arrays and plain containers; any other object is refused before it is made."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in ARRAY_PARTS:
-            return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-        raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
-
-
-def read_arrays(content: IO[bytes], name: str) -> Any:
-    """A pickle of numpy arrays, lists, tuples and dicts."""
+def numeric_arrays(content: IO[bytes], name: str, expected: Sequence[str]) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file; numbers alone, and no more of them than MAX_BYTES."""
     try:
-        return _ArraysOnly(content, encoding="latin1").load()
-    except Exception as error:  # a hostile or broken pickle can raise anything
-        raise MissingData(
-            f"{name}, a pickle that cannot be read safely ({error})", "numpy arrays only", "check it"
-        ) from error
+        with zipfile.ZipFile(content) as packed:
+            members = packed.infolist()
+            size = sum(member.file_size for member in members)
+        if size > unpacked_limit(sum(member.compress_size for member in members)):
+            raise _unsafe(Path(name), f"{size} bytes when unpacked")
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in expected}
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+        wanted = f"an .npz file with the numeric arrays {', '.join(expected)}"
+        raise MissingData(f"{name}: {error}", wanted, "make it again from where it came") from error
+
+
+def refused_pickle(path: Path, converted: str, command: str) -> MissingData:
+    """A pickle runs whatever its maker wrote; no way of reading it makes it safe."""
+    return MissingData(
+        f"{path}, a pickle, which can run any program when it is opened",
+        f"{converted}, which holds numbers alone",
+        f'if you trust where it came from, convert it once yourself: python -c "{command}"',
+    )

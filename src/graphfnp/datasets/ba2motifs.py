@@ -9,15 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.archives import member_bytes, read_arrays
+from graphfnp.datasets.archives import member_bytes, numeric_arrays, refused_pickle
 from graphfnp.datasets.edges import global_edges, tidy_edges
 from graphfnp.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.randomness import derive_seed
 
 TREE, MOTIF = 20, 5
 CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
 HOUSE = [*CYCLE, (1, 4)]  # a square 1-2-3-4 under the roof 0
+ARRAYS = "BA_2Motifs.npz"
 PICKLES = ("BA_2Motifs.pkl", "BA-2motif.pkl")  # the names PyG and PGExplainer give it
 
 SCHEMA = Schema(class_names=("cycle", "house"), node_sizes=(DEGREE_SIZE,), features="degree")
@@ -64,19 +66,23 @@ def _one_graph(motif: list[tuple[int, int]], random: np.random.Generator) -> Ten
 
 
 def read_ba2motifs(place: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """The public file, ``BA_2Motifs.npz`` (adj, x, y) or the original pickle of the same three arrays, and notes.
+    """The public file as ``BA_2Motifs.npz`` (adj, x, y), and notes; the original, a pickle, is refused.
 
     Its constant features say nothing, so the degree is the feature here too. In 40 graphs the motif hangs on nothing:
     the linking edge is a self-loop, which goes.
     """
-    if (content := member_bytes(place, "BA_2Motifs.npz")) is not None:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            adjacency, label = arrays["adj"], arrays["y"]
-    else:
-        content = next(filter(None, (member_bytes(place, name) for name in PICKLES)), b"")
-        adjacency, _, label = read_arrays(io.BytesIO(content), f"{place}/{PICKLES[0]}")
-    adjacency, label = np.asarray(adjacency), np.asarray(label)
+    content = member_bytes(place, ARRAYS)
+    if content is None:
+        found = next((name for name in PICKLES if (place / name).is_file()), PICKLES[0])
+        opened = f"import numpy, pickle; a, x, y = pickle.load(open('{found}', 'rb'))"
+        raise refused_pickle(place / found, ARRAYS, f"{opened}; numpy.savez('{ARRAYS}', adj=a, x=x, y=y)")
+    arrays = numeric_arrays(io.BytesIO(content), ARRAYS, ("adj", "y"))
+    adjacency, label = arrays["adj"], arrays["y"]
     label = label.argmax(1) if label.ndim == 2 else label
+    nodes = TREE + MOTIF
+    if adjacency.shape[1:] != (nodes, nodes) or label.shape != adjacency.shape[:1]:
+        given = f"{ARRAYS} with adj of shape {adjacency.shape} and y of shape {label.shape}"
+        raise InvalidGraphs(given, f"[graphs, {nodes}, {nodes}] and [graphs]", "check the file")
     graph, source, target = np.nonzero(adjacency)
     node_ptr = np.arange(len(adjacency) + 1) * (TREE + MOTIF)
     tidy = tidy_edges(source + node_ptr[graph], target + node_ptr[graph], node_ptr)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphfnp.datasets.ba2motifs import PICKLES, constant_features, generate_ba2motifs
+from graphfnp.datasets.ba2motifs import ARRAYS, PICKLES, constant_features, generate_ba2motifs
 from graphfnp.datasets.forms import (
     Form,
     ba2motifs_form,
@@ -134,7 +134,7 @@ ENTRIES = (
         1000, 25.0, 25.5, (500, 500),
         tuple(
             ba2motifs_form(Files("BA_2Motifs", (file,), "https://github.com/flyingdoog/PGExplainer/raw/master/dataset"))
-            for file in ("BA_2Motifs.npz", *PICKLES)
+            for file in (ARRAYS, *PICKLES)
         ),
         generate=generate_ba2motifs,
         facts={"cite": "Luo et al., Parameterized Explainer for Graph Neural Networks, 2020"},

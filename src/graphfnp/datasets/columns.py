@@ -5,10 +5,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from rdkit import rdBase
 from torch import Tensor
 
-from graphfnp.datasets.read_smiles import read_molecule
+from graphfnp.datasets.reading import are_molecules
 from graphfnp.datasets.table_files import TextTable
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.labels import label_numbers
@@ -60,8 +59,7 @@ def label_column(table: TextTable, given: str | None, taken: Collection[str]) ->
 def molecule_share(values: Sequence[str]) -> float:
     """Share of molecules among the first values that are there."""
     sample = [value for value in values[: 10 * SAMPLE] if value][:SAMPLE]
-    with rdBase.BlockLogs():
-        return sum(not isinstance(read_molecule(value), str) for value in sample) / max(len(sample), 1)
+    return sum(are_molecules(sample)) / max(len(sample), 1)
 
 
 def read_labels(

@@ -8,7 +8,9 @@ from rdkit.Chem import rdqueries
 
 from graphfnp.datasets.atoms import ATOM_COLUMNS, BOND_COLUMNS, Column, column_number, token_codes
 
-VERSION = "molecule features 1"  # change it with the features: caches are keyed by it
+VERSION = (
+    "molecule features 1, reading 2"  # change it with the features or with what is refused: caches are keyed by it
+)
 Arrays = dict[str, np.ndarray]
 
 _ORDERS = {1.0: Chem.BondType.SINGLE, 2.0: Chem.BondType.DOUBLE, 3.0: Chem.BondType.TRIPLE, 1.5: Chem.BondType.AROMATIC}

@@ -6,7 +6,7 @@ from rdkit import Chem, rdBase
 from graphfnp.datasets.atoms import BOND_TYPES
 from graphfnp.datasets.fragments import as_networkx, part
 from graphfnp.datasets.kekule import place_double_bonds
-from graphfnp.datasets.structures import sketch, structure_to_mol
+from graphfnp.datasets.sketches import sketch, structure_to_mol
 from graphfnp.graphs import Schema
 from graphfnp.rationales import Structure
 

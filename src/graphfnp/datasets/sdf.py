@@ -4,10 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from rdkit import Chem, rdBase
-
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.read_smiles import logged_reason
+from graphfnp.datasets.reading import smiles_of_records
 from graphfnp.datasets.table_files import TextTable, decoded, file_content, text_table
 from graphfnp.errors import InvalidGraphs
 
@@ -25,21 +23,8 @@ def read_sdf(path: Path, encoding: str | None = None) -> TextTable:
     properties = [dict(_PROPERTY.findall(record)) for record in records]
     names = list(dict.fromkeys(name for some in properties for name in some))
     rows, refused = [], {}
-    for row, (record, some) in enumerate(zip(records, properties, strict=True)):
-        smiles, reason = _read_record(record)
+    for row, ((smiles, reason), some) in enumerate(zip(smiles_of_records(records), properties, strict=True)):
         if reason:
-            refused[row] = Problem(row, record.partition("\n")[0].strip(), reason)
+            refused[row] = Problem(row, records[row].partition("\n")[0].strip(), reason)
         rows.append([smiles, *(some.get(name, "") for name in names)])
     return replace(text_table([STRUCTURE, *names], rows, notes), smiles=STRUCTURE, refused=refused)
-
-
-def _read_record(record: str) -> tuple[str, str]:
-    """SMILES, and why there is none."""
-    with rdBase.BlockLogs(), rdBase.CaptureErrorLog() as log:
-        try:
-            molecule = Chem.MolFromMolBlock(record)
-        except (ValueError, RuntimeError) as error:
-            return "", str(error)
-    if molecule is None:
-        return "", logged_reason(log.messages)
-    return (Chem.MolToSmiles(molecule), "") if molecule.GetNumAtoms() else ("", "a record without atoms")

@@ -1,9 +1,7 @@
 """SMILES to molecule graphs, in bulk: a row that is no molecule becomes a Problem, never an exception."""
 
 import math
-import multiprocessing
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import torch
@@ -13,13 +11,13 @@ from torch import Tensor
 from graphfnp.datasets.array_cache import cached_arrays
 from graphfnp.datasets.atoms import ATOM_COLUMNS, BOND_COLUMNS, BOND_TYPES, TOKENS
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.molecule_arrays import VERSION, Arrays, joined
-from graphfnp.datasets.read_smiles import featurise_smiles, read_molecule
+from graphfnp.datasets.molecule_arrays import VERSION, Arrays
+from graphfnp.datasets.read_rows import Target
+from graphfnp.datasets.read_smiles import read_molecule
+from graphfnp.datasets.reading import read_molecules
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 
 __all__ = ["graphs_from_smiles", "packed", "read_molecule"]
-
-CHUNK = 2000  # molecules a process takes at a time
 
 
 def graphs_from_smiles(
@@ -34,9 +32,7 @@ def graphs_from_smiles(
     ``y`` has a label for every row; ``processes`` > 1 shares the work out; ``cache`` is a folder that keeps the result.
     """
     given = [one if isinstance(one, str) else "" if _missing(one) else str(one) for one in smiles]
-    arrays, problems = cached_arrays(
-        cache, [VERSION, rdBase.rdkitVersion, *given], lambda: _in_chunks(given, processes)
-    )
+    arrays, problems = cached_arrays(cache, [VERSION, rdBase.rdkitVersion, *given], lambda: _read(given, processes))
     rows = torch.from_numpy(arrays["row"])
     if not len(rows):
         return None, rows, tuple(problems)
@@ -55,15 +51,9 @@ def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _in_chunks(smiles: list[str], processes: int) -> tuple[Arrays, list[Problem]]:
-    starts = range(0, max(len(smiles), 1), CHUNK)
-    chunks = [smiles[start : start + CHUNK] for start in starts]
-    if processes > 1 and len(chunks) > 1:
-        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-            results = list(pool.map(featurise_smiles, starts, chunks))
-    else:
-        results = list(map(featurise_smiles, starts, chunks))
-    return joined([arrays for arrays, _ in results]), [Problem(*refusal) for _, some in results for refusal in some]
+def _read(smiles: list[str], processes: int) -> tuple[Arrays, list[Problem]]:
+    arrays, refused = read_molecules(smiles, Target(), processes)
+    return arrays, [Problem(row, smiles[row], why) for row, why in refused]
 
 
 def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.archives import member_bytes, read_arrays
+from graphfnp.datasets.archives import member_bytes, refused_pickle
 from graphfnp.datasets.dataset import Split
 from graphfnp.datasets.edges import tidy_edges
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
@@ -22,7 +22,7 @@ from graphfnp.graphs import PackedGraphs, Schema
 
 NAME = "Graph-SST2"
 CLASSES = ("negative", "positive")
-BERT = f"{NAME}_node_features.pkl"  # in the published dataset only
+BERT = f"{NAME}_node_features.npy"  # converted from the .pkl of the published dataset
 
 
 def read_sst2(
@@ -97,6 +97,9 @@ def published_features(place: Path, num_nodes: int) -> Tensor | None:
     """The BERT features of the published dataset, [nodes, 768], kept in the cache as float16; None if not there."""
     source = place / BERT
     if not source.is_file():
+        if (pickled := source.with_suffix(".pkl")).is_file():
+            opened = f"import numpy, pickle; x = pickle.load(open('{pickled.name}', 'rb'))"
+            raise refused_pickle(pickled, BERT, f"{opened}; numpy.save('{BERT}', numpy.asarray(x))")
         return None
     facts = source.stat()
     key = hashlib.blake2b(
@@ -104,8 +107,10 @@ def published_features(place: Path, num_nodes: int) -> Tensor | None:
     ).hexdigest()
     path = cache_folder() / "vectors" / f"{key}.f16"
     if not path.exists():
-        with source.open("rb") as file:
-            features = np.asarray(read_arrays(file, BERT))
+        try:
+            features = np.load(source, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InvalidGraphs(f"{BERT}: {error}", "an array of numbers", "convert the file again") from error
         if features.ndim != 2 or len(features) != num_nodes:
             raise InvalidGraphs(f"{BERT} of shape {features.shape}", f"[{num_nodes}, dims]", "check the files")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,16 +7,14 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
-from graphfnp.datasets.atoms import BOND_TYPES, read_token
-from graphfnp.datasets.kekule import place_double_bonds
 from graphfnp.datasets.molecule_arrays import featurise
+from graphfnp.datasets.sketches import molecule_or_sketch
+from graphfnp.datasets.sketches import structure_to_mol as structure_to_mol
 from graphfnp.datasets.smiles import packed
 from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 from graphfnp.rationales import Structure
-
-_IMPLICIT_HYDROGENS = {5, 6, 7, 8, 9, 14, 15, 16, 17, 33, 34, 35, 53}  # elements whose missing bonds are hydrogens
 
 
 def graphs_from_structures(
@@ -26,7 +24,7 @@ def graphs_from_structures(
     labels = torch.full((len(structures),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
     if schema.features == "molecule":
         with rdBase.BlockLogs():
-            arrays = featurise(_molecule_or_sketch(structure, schema) for structure in structures)
+            arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
         return packed(arrays, labels, schema)
     node_type = torch.tensor([kind for structure in structures for kind in structure.node_type], dtype=torch.long)
     node_ptr = _pointer([structure.num_nodes for structure in structures])
@@ -75,20 +73,6 @@ def _words(graphs: PackedGraphs, index: int, count: int) -> tuple[str, ...]:
     return words if len(words) == count else ()
 
 
-def structure_to_mol(structure: Structure, schema: Schema) -> Chem.Mol | None:
-    """The molecule the structure spells with the schema's names, atoms in its order; None if RDKit would refuse it."""
-    molecule = sketch(structure, schema)
-    aromatic = [bond.GetIdx() for bond in molecule.GetBonds() if bond.GetIsAromatic()]
-    if aromatic and not place_double_bonds(molecule):
-        return None
-    with rdBase.BlockLogs():
-        if Chem.SanitizeMol(molecule, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
-            return None
-    if not all(molecule.GetBondWithIdx(bond).IsInRing() for bond in aromatic):
-        return None
-    return molecule.GetMol()
-
-
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
     """Canonical SMILES without explicit hydrogens; None if the structure is no molecule."""
     molecule = structure_to_mol(structure, schema)
@@ -111,57 +95,6 @@ def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor
             "decode the features too",
         )
     return torch.cat([structure.x for structure in structures if structure.x is not None])
-
-
-def sketch(structure: Structure, schema: Schema) -> Chem.RWMol:
-    """Atoms and bonds as the names say, not sanitised; a name that is no element gives a dummy atom."""
-    molecule = Chem.RWMol()
-    for kind in structure.node_type:
-        number, charge = read_token(schema.node_types[kind])
-        atom = Chem.Atom(number)
-        atom.SetFormalCharge(charge)
-        atom.SetNoImplicit(number not in _IMPLICIT_HYDROGENS)
-        molecule.AddAtom(atom)
-    for i, j, kind in structure.edges:
-        name = schema.edge_types[kind]
-        bond_type = Chem.BondType.ZERO if name == "other" else BOND_TYPES.get(name, Chem.BondType.SINGLE)
-        bond = molecule.GetBondWithIdx(molecule.AddBond(i, j, bond_type) - 1)
-        if bond_type == Chem.BondType.AROMATIC:
-            bond.SetIsAromatic(True)
-            bond.GetBeginAtom().SetIsAromatic(True)
-            bond.GetEndAtom().SetIsAromatic(True)
-    if all(read_token(name)[1] == 0 for name in schema.node_types):
-        _restore_charges(molecule, structure.open)
-    return molecule
-
-
-def _restore_charges(molecule: Chem.RWMol, open_: Sequence[int]) -> None:
-    """Names without charges (Mutagenicity) write a nitro group as N with four bonds: it is N+, and its lone O is O-.
-
-    Bonds that were cut count: a nitro group without what it hung on is still one.
-    """
-    for atom in molecule.GetAtoms():
-        orders = [bond.GetBondTypeAsDouble() for bond in atom.GetBonds()]
-        if atom.GetAtomicNum() != 7 or sum(orders) + open_.count(atom.GetIdx()) != 4:
-            continue
-        atom.SetFormalCharge(1)
-        for bond in atom.GetBonds():
-            other = bond.GetOtherAtom(atom)
-            if other.GetAtomicNum() in (8, 16) and other.GetDegree() == 1 and bond.GetBondTypeAsDouble() == 1:
-                other.SetFormalCharge(-1)
-                break
-
-
-def _molecule_or_sketch(structure: Structure, schema: Schema) -> Chem.Mol:
-    """The molecule; where there is none, the sketch with what RDKit can still say of it."""
-    molecule = structure_to_mol(structure, schema)
-    if molecule is None:
-        molecule = sketch(structure, schema)
-        molecule.UpdatePropertyCache(strict=False)
-        Chem.FastFindRings(molecule)
-        Chem.SetConjugation(molecule)
-        Chem.SetHybridization(molecule)
-    return molecule
 
 
 def _pointer(sizes: Sequence[int]) -> Tensor:

@@ -1,10 +1,6 @@
 """Table files as columns of text: CSV, TSV, Parquet and .smi, plain or gzipped, whatever their encoding."""
 
-import csv
-import gzip
 import io
-import sys
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
+from graphfnp.datasets.archives import gunzipped, unpacked_limit
+from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.datasets.dataset import Problem
 from graphfnp.errors import InvalidGraphs, MissingData
 
+ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -57,14 +56,13 @@ def file_content(path: Path) -> tuple[bytes, str]:
     """The bytes, unpacked, and the suffix without .gz."""
     if not path.is_file():
         raise MissingData(f"no file {path}", "a file", "check the path")
-    content = path.read_bytes()
     suffix = path.suffix.lower()
     if suffix != ".gz":
-        return content, suffix
+        return path.read_bytes(), suffix
     try:
-        return gzip.decompress(content), Path(path.stem).suffix.lower()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InvalidGraphs(f"{path.name}, which does not unpack: {error}", "a gzip file", "fetch it again") from error
+        return gunzipped(path), Path(path.stem).suffix.lower()
+    except MissingData as error:
+        raise InvalidGraphs(error.given, error.expected, error.to_do) from error
 
 
 def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:
@@ -83,14 +81,9 @@ def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str
 
 
 def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    delimiter = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind)
-    if text.count('"') % 2:  # one open quote would swallow all the rows after it
-        rows = [row for line in text.splitlines() for row in csv.reader([line], delimiter=delimiter)]
-        notes: tuple[str, ...] = ("a quote is not closed: every line was read as a row of its own",)
-    else:
-        rows, notes = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), ()
-    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes
+    delimiter, notes = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind), QuoteNotes()
+    rows = list(csv_rows(io.StringIO(text, newline=""), delimiter, notes))
+    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes.sentences()
 
 
 def delimiter_of(first_line: str, kind: str) -> str:
@@ -111,11 +104,25 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tupl
 
 def _parquet(path: Path, content: bytes) -> TextTable:
     try:
-        table = pyarrow.parquet.ParquetFile(io.BytesIO(content)).read()
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        check_parquet(file, len(content), path.name)
+        table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InvalidGraphs(f"{path.name}: {error}", "a Parquet file", "check the file") from error
     rows = zip(*([cell_text(value) for value in column.to_pylist()] for column in table.columns), strict=True)
     return text_table(table.column_names, list(rows))
+
+
+def check_parquet(file: pyarrow.parquet.ParquetFile, size: int, name: str) -> None:
+    """A file of a few bytes may say that it holds more than the memory does."""
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    unpacked = sum(group.total_byte_size for group in groups)
+    if unpacked > unpacked_limit(size) or file.metadata.num_rows > ROWS_A_BYTE * max(size, 1 << 20):
+        raise InvalidGraphs(
+            f"{name}: {size} bytes that unpack to {file.metadata.num_rows} rows of {unpacked} bytes",
+            "a table of honest data",
+            "do not use this file, or write it again as CSV",
+        )
 
 
 def cell_text(value: object) -> str:

@@ -59,12 +59,15 @@ def read_table(
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
     if graphs is None:
         graphs = packed(featurise(()), y[rows], molecule_schema(names), ())
+    notes = list(table.notes)
+    if labels and (missing := int((y == UNLABELLED).sum())):
+        notes.append(f"{missing} rows have no label in the column {labels!r} (empty, na, nan, null) and are in no part")
     facts = {
         "origin": path.name,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "SMILES column": molecules,
         "label column": labels or "none",
-        **({"notes": "; ".join(table.notes)} if table.notes else {}),
+        **({"notes": "; ".join(notes)} if notes else {}),
     }
     if parts:
         chosen = column_split([table[parts][row] for row in rows.tolist()], graphs.y, seed)

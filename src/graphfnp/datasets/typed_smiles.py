@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 
 import torch
-from rdkit import Chem, rdBase
 from torch import Tensor
 
-from graphfnp.datasets.atoms import BOND_TYPES, read_token
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.read_smiles import read_molecule
-from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.datasets.structures import graphs_from_structures
+from graphfnp.datasets.reading import read_molecules, target_of
+from graphfnp.datasets.smiles import graphs_from_smiles, packed
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
 
 Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]
 
@@ -31,46 +27,9 @@ def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
         return graphs_from_smiles(smiles, schema=schema)
     if not reads_smiles(schema):
         raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")
-    structures: list[Structure] = []
-    rows: list[int] = []
-    problems: list[Problem] = []
-    for row, one in enumerate(smiles):
-        with rdBase.BlockLogs():
-            molecule = read_molecule(one)
-            found = molecule if isinstance(molecule, str) else typed_atoms(molecule, schema)
-        if isinstance(found, str):
-            problems.append(Problem(row, one, found))
-        else:
-            structures.append(found)
-            rows.append(row)
-    if not rows:
-        return None, torch.tensor(rows, dtype=torch.long), tuple(problems)
-    graphs = graphs_from_structures(structures, schema)
-    named = PackedGraphs.build(
-        graphs.x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, graphs.y, schema,
-        graphs.edge_attr, graphs.node_type, text=[smiles[row] for row in rows],
-    )  # fmt: skip
-    return named, torch.tensor(rows), tuple(problems)
-
-
-def typed_atoms(molecule: Chem.Mol, schema: Schema) -> Structure | str:
-    """Heavy atoms in their order, hydrogens after them where they are nodes; charges go where names carry none."""
-    molecule = Chem.AddHs(molecule) if "H" in schema.node_types else Chem.Mol(molecule)
-    if "aromatic" not in schema.edge_types:
-        Chem.Kekulize(molecule, clearAromaticFlags=True)
-    known = {read_token(name): kind for kind, name in enumerate(schema.node_types)}
-    charged = any(charge for _, charge in known)
-    bonds = {BOND_TYPES[name]: kind for kind, name in enumerate(schema.edge_types) if name in BOND_TYPES}
-    kinds = []
-    for atom in molecule.GetAtoms():
-        kind = known.get((atom.GetAtomicNum(), atom.GetFormalCharge() if charged else 0))
-        if kind is None:
-            return f"{atom.GetSymbol()}, an element that the model was not trained on"
-        kinds.append(kind)
-    edges = []
-    for bond in molecule.GetBonds():
-        if bond.GetBondType() not in bonds:
-            return f"a bond of type {str(bond.GetBondType()).lower()}, which the model was not trained on"
-        ends = sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
-        edges.append((ends[0], ends[1], bonds[bond.GetBondType()]))
-    return Structure(tuple(kinds), tuple(sorted(edges)))
+    arrays, refused = read_molecules(list(smiles), target_of(schema))
+    problems, rows = tuple(Problem(row, smiles[row], why) for row, why in refused), torch.from_numpy(arrays["row"])
+    if not len(rows):
+        return None, rows, problems
+    text = [smiles[row] for row in rows.tolist()]
+    return packed(arrays, torch.full((len(rows),), UNLABELLED), schema, text), rows, problems

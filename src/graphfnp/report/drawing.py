@@ -13,11 +13,10 @@ from graphfnp.datasets.structures import structures_from_graphs
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.rationales import Structure
 from graphfnp.report.layout import place_nodes
-from graphfnp.report.molecule import MoleculePicture
+from graphfnp.report.molecule import HEIGHT, WIDTH, MoleculePicture
 from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER, SOFT, hue
 from graphfnp.report.sketch import Dot, Picture, Sketch, Stroke, Word
 
-WIDTH, HEIGHT = 240, 180
 MOST_NODES = 400  # of a larger graph only a part is drawn
 DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
 

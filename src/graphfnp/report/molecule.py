@@ -1,16 +1,17 @@
-"""Molecules drawn by RDKit, in the report's colours."""
+"""Molecules drawn by RDKit, in the report's colours. Imports no torch: an isolated process draws rows of requests."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from matplotlib.colors import to_rgb
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from graphfnp.datasets.read_rows import molecule_of, target_from
 from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER
 
+WIDTH, HEIGHT = 240, 180
 NODE = "graphfnp_node"  # the atom's node number: hydrogens are left out of the drawing, so positions shift
 
 
@@ -69,3 +70,31 @@ class MoleculePicture:
 def _element_colours() -> dict[int, tuple[float, float, float]]:
     table = Chem.GetPeriodicTable()
     return {table.GetAtomicNumber(symbol): to_rgb(colour) for symbol, colour in ELEMENTS.items() if symbol not in "CH"}
+
+
+def to_rgb(colour: str) -> tuple[float, float, float]:
+    """#ff0000 -> (1.0, 0.0, 0.0)"""
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+def draw_rows(rows: list[Any], options: Sequence[Any], begin: Callable[[int], bool]) -> tuple[list[list[str]], dict]:
+    """For each (row, nodes, edges) its SVG, empty if RDKit knows no such molecule, and why there is nothing to draw."""
+    target, found = target_from(options), []
+    with rdBase.BlockLogs():
+        for number, (given, nodes, edges) in enumerate(rows):
+            if not begin(number):
+                break
+            molecule = molecule_of(given, target)
+            if molecule is None or isinstance(molecule, str):
+                found.append(["", molecule or ""])
+                continue
+            marked = {(a, b) for a, b in edges} or _within(molecule, set(nodes))
+            found.append([MoleculePicture(molecule, WIDTH, HEIGHT, set(nodes), marked).svg(), ""])
+    return found, {}
+
+
+def _within(molecule: Chem.Mol, nodes: set[int]) -> set[tuple[int, int]]:
+    """Bonds between marked nodes."""
+    ends = ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds())
+    return {(a, b) for a, b in ends if a in nodes and b in nodes}

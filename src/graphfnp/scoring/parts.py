@@ -1,9 +1,10 @@
 """Finished chunks on disk, so that scoring that was killed goes on: a folder beside the output until it is whole."""
 
+import hashlib
 import json
-import shutil
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from graphfnp.records import OK
 
 MANIFEST, LOCK = "manifest.json", "lock"
 SHOWN_PROBLEMS = 10  # kept of each part, for the summary
-_COUNTS = b"counts"
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Counts:
     rows: int = 0
     failed: int = 0
     problems: tuple[tuple[int, str, str], ...] = ()  # row, input, reason
+    notes: tuple[str, ...] = ()  # on the file as a whole
 
     def __add__(self, other: "Counts") -> "Counts":
         problems = (self.problems + other.problems)[:SHOWN_PROBLEMS]
@@ -39,7 +40,11 @@ class Counts:
 
 
 class Parts:
-    """One Arrow file for each finished chunk, and a manifest of all that decides what is in them."""
+    """One file for each finished chunk, and a manifest of all that decides what is in them.
+
+    A part says in its first line which rows it holds and the sha256 of the rest, an Arrow file. One that was copied,
+    cut or changed is not believed: its rows are scored again. Only files that were written here are ever removed.
+    """
 
     def __init__(self, target: Path) -> None:
         self.target, self.folder = target, target.with_name(f"{target.name}.parts")
@@ -47,6 +52,12 @@ class Parts:
     @contextmanager
     def opened(self, manifest: Mapping[str, Any], restart: bool = False) -> Iterator[None]:
         """Held by one process at a time; InvalidRun if what was begun had another input, model or setting."""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            raise InvalidRun(
+                f"{self.folder}, which is a link or a file",
+                "room for a folder of this name",
+                "move it, or choose another",
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder / LOCK, self.target):
             if restart:
@@ -60,6 +71,7 @@ class Parts:
             write_json(path, manifest)
             return
         old = read_json(path, f"remove {self.folder}, or add --restart")
+        old = old if isinstance(old, dict) else {}
         if changed := [name for name in {**old, **manifest} if old.get(name) != manifest.get(name)]:
             raise InvalidRun(
                 f"{self.folder}, begun with another {', '.join(changed)}",
@@ -68,39 +80,62 @@ class Parts:
             )
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"{number:07}.arrow"
+        return self.folder / f"{number:07}.part"
 
-    def done(self, number: int) -> bool:
-        return self._path(number).exists()
-
-    def write(self, number: int, table: pa.Table) -> Counts:
+    def write(self, number: int, start: int, table: pa.Table) -> Counts:
         """In one atomic step: a part is there and whole, or it is not there."""
-        counts = Counts.of(table)
-        kept = table.replace_schema_metadata({_COUNTS: json.dumps(vars(counts)).encode()})
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, kept.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-            writer.write_table(kept)
-        write_atomically(self._path(number), sink.getvalue())
+        counts, sink = Counts.of(table), pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+            writer.write_table(table)
+        content = sink.getvalue().to_pybytes()
+        head: dict[str, Any] = {"number": number, "start": start, "rows": counts.rows, "failed": counts.failed}
+        head |= {"problems": counts.problems, "sha256": hashlib.sha256(content).hexdigest()}
+        write_atomically(self._path(number), json.dumps(head).encode() + b"\n" + content)
         return counts
 
-    def counts(self, number: int) -> Counts:
-        with pa.OSFile(str(self._path(number))) as file:
-            found = json.loads(pa.ipc.open_file(file).schema.metadata[_COUNTS])
-        return Counts(found["rows"], found["failed"], tuple(tuple(one) for one in found["problems"]))
+    def found(self, number: int, start: int, rows: int) -> Counts | None:
+        """The counts of a part that holds these rows and nothing else; None if it has to be scored."""
+        read = self._read(number)
+        if read is None or (read[0]["start"], read[0]["rows"]) != (start, rows):
+            return None
+        return Counts(rows, read[0]["failed"], tuple((row, given, why) for row, given, why in read[0]["problems"]))
 
     def tables(self, total: int) -> Iterator[pa.Table]:
         """All parts in order, one in memory at a time."""
         for number in range(total):
-            with pa.OSFile(str(self._path(number))) as file:
-                yield pa.ipc.open_file(file).read_all().replace_schema_metadata(None)
+            if (read := self._read(number)) is None:
+                raise InvalidRun(
+                    f"{self._path(number)}, which somebody changed",
+                    "the part as it was written",
+                    "run the command again",
+                )
+            yield pa.ipc.open_file(pa.BufferReader(read[1])).read_all()
+
+    def _read(self, number: int) -> tuple[dict[str, Any], bytes] | None:
+        """Head and content of a part that is what it says."""
+        path = self._path(number)
+        try:
+            if path.is_symlink():
+                return None
+            line, _, content = path.read_bytes().partition(b"\n")
+            head = json.loads(line)
+            intact = head["number"] == number and head["sha256"] == hashlib.sha256(content).hexdigest()
+            return (head, content) if intact else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def remove(self) -> None:
-        """What is no longer needed once the output is whole."""
-        shutil.rmtree(self.folder)
+        """What is no longer needed once the output is whole; a folder in which somebody keeps other files stays."""
+        self._forget()
+        (self.folder / LOCK).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _forget(self) -> None:
-        for path in (*self.folder.glob("*.arrow"), self.folder / MANIFEST):
-            path.unlink(missing_ok=True)
+        ours = re.compile(rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?")
+        for path in self.folder.iterdir():
+            if ours.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
+                path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -111,6 +146,8 @@ def _locked(path: Path, target: Path) -> Iterator[None]:
     except ImportError:  # not on this system: the user has to see to it
         yield
         return
+    if path.is_symlink():
+        raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
     with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

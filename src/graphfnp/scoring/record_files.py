@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -15,6 +16,7 @@ from graphfnp.errors import InvalidConfig
 
 ENDINGS = (".csv", ".parquet")
 ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
+_FORMULA = r"^[=+\-@\t\r\n]"
 METADATA = b"graphfnp"  # where Parquet keeps what a CSV has in a file beside it
 
 
@@ -23,20 +25,43 @@ def about_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.about.json")
 
 
-def check_target(target: Path) -> None:
-    if target.suffix not in ENDINGS:
+def check_target(target: Path, source: Path | str | None = None, endings: Sequence[str] = ENDINGS) -> None:
+    """Is it a kind of file that is written here, and is it not the input, by whatever name?"""
+    if target.suffix not in endings:
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
+    if target.is_dir():
+        raise InvalidConfig(f"--out {target}, which is a folder", "a file", "name a file in it")
+    if source is None:
+        return
+    for written in (target, about_file(target), target.with_name(f"{target.name}.parts")):
+        if _same(written, Path(source)):
+            raise InvalidConfig(
+                f"--out {target}, which would overwrite the input", "another file", "choose another name"
+            )
 
 
-def write_record_file(target: Path, tables: Iterable[pa.Table], schema: pa.Schema, about: Mapping[str, Any]) -> None:
-    """Tables one after the other; the same tables, however they are cut, give the same bytes."""
+def _same(one: Path, other: Path) -> bool:
+    """Links are followed; where the file system does not tell case apart, both names lead to one file."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # one of them is not there
+        return one.resolve() == other.resolve()
+
+
+def write_record_file(
+    target: Path, tables: Iterable[pa.Table], schema: pa.Schema, about: Mapping[str, Any], raw: bool = False
+) -> None:
+    """Tables one after the other; the same tables, however they are cut, give the same bytes.
+
+    In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
+    """
     check_target(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
             if target.suffix == ".csv":
-                _write_csv(file, tables, schema)
+                _write_csv(file, tables if raw else map(without_formulas, tables), schema)
             else:
                 _write_parquet(file, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
             file.flush()
@@ -52,6 +77,17 @@ def _write_csv(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None
     with pa.csv.CSVWriter(file, schema) as writer:
         for table in tables:
             writer.write_table(table)
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Texts that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_string(column.type):
+            formula = pc.match_substring_regex(table[place], _FORMULA)
+            if pc.any(formula).as_py():
+                guarded = pc.binary_join_element_wise("'", table[place], "")
+                table = table.set_column(place, column, pc.if_else(formula, guarded, table[place]))
+    return table
 
 
 def _write_parquet(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:

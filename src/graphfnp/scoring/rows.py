@@ -1,10 +1,8 @@
 """The rows of a file as chunks of SMILES, read as a stream: where a chunk begins depends on the file alone."""
 
-import csv
 import gzip
 import hashlib
 import io
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,11 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
-from graphfnp.datasets.table_files import cell_text, delimiter_of, text_table
+from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
+from graphfnp.datasets.table_files import cell_text, check_parquet, delimiter_of, text_table
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
 HEAD = 500  # rows looked at to find the column of SMILES
+LONGEST_LINE = 2**22  # letters
 BLOCK = 2**20  # letters read at a time
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -39,7 +39,7 @@ class MoleculeFile:
     def __init__(self, path: Path, smiles: str | None = None) -> None:
         if not can_stream(path):
             raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
-        self.path, self.kind = path, _kind(path)
+        self.path, self.kind, self.notes = path, _kind(path), QuoteNotes()
         try:
             with open(path, "rb") as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -48,7 +48,8 @@ class MoleculeFile:
             raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
 
     def chunks(self) -> Iterator[Chunk]:
-        """All rows in order."""
+        """All rows in order; ``notes`` says afterwards where quotes were not closed."""
+        self.notes = QuoteNotes()
         rows = self._parquet_cells() if self.kind == ".parquet" else self._text_cells()
         number = 0
         while texts := list(islice(rows, CHUNK)):
@@ -61,15 +62,15 @@ class MoleculeFile:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
         if self.kind == ".parquet":
             with pq.ParquetFile(self.path) as file:
+                check_parquet(file, self.path.stat().st_size, self.path.name)
                 head = next(file.iter_batches(HEAD), None)
                 self.num_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
             cells = [] if head is None else [[cell_text(v) for v in column.to_pylist()] for column in head.columns]
             table, self.names = text_table(names, list(zip(*cells, strict=True))), names
         else:
-            quotes, self.num_rows = self._count()
-            self.by_line = bool(quotes % 2)  # one open quote would swallow all the rows after it
+            self.num_rows = self._count()
             with self._open() as file:
-                first = next((line for line in file if line.strip()), "")
+                first = next((line for line in bounded_lines(file) if line.strip()), "")
             self.delimiter = delimiter_of(first, self.kind)
             sample = list(islice((row for row in self._records() if row), HEAD + 1))
             if not sample:
@@ -88,13 +89,13 @@ class MoleculeFile:
     def is_smi(self) -> bool:
         return self.kind in (".smi", ".smiles")
 
-    def _count(self) -> tuple[int, int]:
-        """Quotes, and lines: a guess at the number of rows that costs a fraction of reading them."""
-        quotes = lines = 0
+    def _count(self) -> int:
+        """Lines: a guess at the number of rows that costs a fraction of reading them."""
+        lines = 0
         with self._open() as file:
             while block := file.read(BLOCK):
-                quotes, lines = quotes + block.count('"'), lines + block.count("\n")
-        return quotes, max(lines, 1)
+                lines += block.count("\n")
+        return max(lines, 1)
 
     # ---------------------------------------------------------------- reading
 
@@ -108,14 +109,11 @@ class MoleculeFile:
 
     def _records(self) -> Iterator[list[str]]:
         """The fields of every line, none for a blank one."""
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         with self._open() as file:
             if self.is_smi:
-                yield from (line.split(None, 1) for line in file)
-            elif self.by_line:
-                yield from (row for line in file for row in csv.reader([line.rstrip("\r\n")], delimiter=self.delimiter))
+                yield from (line.split(None, 1) for line in bounded_lines(file))
             else:
-                yield from csv.reader(file, delimiter=self.delimiter)
+                yield from csv_rows(bounded_lines(file), self.delimiter, self.notes)
 
     def _text_cells(self) -> Iterator[str]:
         blank, header = 0, self.header
@@ -133,6 +131,16 @@ class MoleculeFile:
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
                 yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())
+
+
+def bounded_lines(file: IO[str]) -> Iterator[str]:
+    """The lines; of one that is absurdly long only the beginning, which is refused as too long a SMILES."""
+    while line := file.readline(LONGEST_LINE):
+        whole = line.endswith(("\n", "\r")) or len(line) < LONGEST_LINE
+        yield line if whole else f"{line}\n"
+        while not whole:
+            rest = file.readline(LONGEST_LINE)
+            whole = rest.endswith(("\n", "\r")) or len(rest) < LONGEST_LINE
 
 
 def _kind(path: Path) -> str:

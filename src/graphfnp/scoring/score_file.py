@@ -1,7 +1,7 @@
 """Score a file: the one function behind ``graphfnp predict RUN in.csv -o out.parquet``, whatever the engine."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -49,14 +49,16 @@ def score_file(
     how: How | None = None,
     restart: bool = False,
     watch: Watch | None = None,
+    raw: bool = False,
 ) -> Counts:
     """A record in ``target`` for every row of ``source``, in its order; memory does not grow with the rows.
 
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
-    kill, and ends with the same bytes. ``restart`` throws them away.
+    kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
+    spreadsheet would take for formulas as they are.
     """
     source, target, settings, how = Path(source), Path(target), settings or Settings(), how or How()
-    check_target(target)
+    check_target(target, source)
     Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
     is_csv = target.suffix == ".csv"
     scorer, file, parts = Scorer(model, settings, lists_as_text=is_csv), MoleculeFile(source, smiles), Parts(target)
@@ -70,10 +72,11 @@ def score_file(
     }
     with parts.opened(manifest, restart):
         counts, total = _score_missing(scorer, file, parts, how, watch or (lambda done, before, rows: None))
+        counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = as_text(schema.empty_table()).schema
-        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts))
+        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts), raw)
         parts.remove()
     return counts
 
@@ -86,14 +89,14 @@ def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, w
     def missing() -> Iterator[Chunk]:
         nonlocal done, before
         for chunk in file.chunks():
-            if parts.done(chunk.number):
-                found[chunk.number] = parts.counts(chunk.number)
+            if (known := parts.found(chunk.number, chunk.start, len(chunk.texts))) is not None:
+                found[chunk.number] = known
                 done, before = done + len(chunk.texts), before + len(chunk.texts)
             else:
                 yield chunk
 
     for chunk, table in _scored(scorer, missing(), how):
-        found[chunk.number] = parts.write(chunk.number, table)
+        found[chunk.number] = parts.write(chunk.number, chunk.start, table)
         done += len(chunk.texts)
         watch(done, before, max(file.num_rows, done))
     watch(done, before, done)
@@ -113,7 +116,7 @@ def about_model(model: TrainedModel) -> dict[str, Any]:
 
 
 def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
-    rows = {"rows": counts.rows, "failed": counts.failed}
+    rows = {"rows": counts.rows, "failed": counts.failed, "notes": list(counts.notes)}
     return {
         **about_model(model), "settings": settings.to_json(), "input_sha256": file.sha256, **rows
     }  # fmt: skip

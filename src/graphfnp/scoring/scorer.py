@@ -8,11 +8,12 @@ import torch
 
 from graphfnp.conformal import LEVEL
 from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.molecule_arrays import Arrays
+from graphfnp.datasets.read_rows import Target
+from graphfnp.datasets.reading import target_of
 from graphfnp.datasets.smiles import packed
-from graphfnp.datasets.typed_smiles import graphs_in_schema, reads_smiles
+from graphfnp.datasets.typed_smiles import reads_smiles
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import UNLABELLED, PackedGraphs
+from graphfnp.graphs import UNLABELLED
 from graphfnp.label_shift import moved_to_mix
 from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
 from graphfnp.records import as_text, record_table
@@ -48,28 +49,22 @@ class Scorer:
             kind = self.model.classifier.schema.kind
             raise InvalidConfig("SMILES", f"graphs of kind {kind}, which the model was trained on", "give graphs")
 
+    @property
+    def target(self) -> Target:
+        """What reading has to know of the model."""
+        return target_of(self.model.classifier.schema, self.settings.most_atoms)
+
     def score(self, chunk: Chunk, features: Features | None = None) -> pa.Table:
         """The records of a chunk; ``features`` if :func:`read_chunk` was already called elsewhere."""
-        arrays, refused = features or read_chunk(chunk, self.settings.most_atoms)
-        problems = [Problem(chunk.start + row, given, why) for row, given, why in refused]
-        rows = arrays["row"].tolist()
-        graphs: PackedGraphs | None = None
+        arrays, refused = features or read_chunk(chunk, self.target)
+        problems = [Problem(chunk.start + row, chunk.texts[row], why) for row, why in refused]
+        rows, model, graphs, predictions = arrays["row"].tolist(), self.model, None, None
         if rows:
-            graphs, rows, more = self._graphs(arrays, [chunk.texts[row] for row in rows], rows)
-            problems += [Problem(chunk.start + one.row, one.given, one.reason) for one in more]
-        rows, model, predictions = [chunk.start + row for row in rows], self.model, None
-        if graphs is not None and rows:
+            labels, texts = torch.full((len(rows),), UNLABELLED), [chunk.texts[row] for row in rows]
+            graphs = packed(arrays, labels, model.classifier.schema, texts)
             predictions = predict(model, graphs, self.settings.draws, self.settings.seed)
             if self.settings.mix is not None:
                 model, predictions = moved_to_mix(model, predictions, self.settings.mix)
-        table = record_table(model, predictions, graphs, rows, problems, self.settings.level)
+        numbers = [chunk.start + row for row in rows]
+        table = record_table(model, predictions, graphs, numbers, problems, self.settings.level)
         return as_text(table) if self.lists_as_text else table
-
-    def _graphs(
-        self, arrays: Arrays, texts: list[str], rows: list[int]
-    ) -> tuple[PackedGraphs | None, list[int], list[Problem]]:
-        schema = self.model.classifier.schema
-        if schema.features == "molecule":
-            return packed(arrays, torch.full((len(rows),), UNLABELLED), schema, texts), rows, []
-        graphs, found, problems = graphs_in_schema(texts, schema)  # typed atoms, with hydrogens
-        return graphs, [rows[k] for k in found.tolist()], [Problem(rows[p.row], p.given, p.reason) for p in problems]

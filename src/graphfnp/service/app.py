@@ -13,9 +13,10 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from graphfnp.service.batching import Batcher, Busy, Kind
-from graphfnp.service.drawing import graph_svg, structure_svg
+from graphfnp.service.drawing import document, graph_svg, structure_svg
 from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
 from graphfnp.service.guard import Guard
+from graphfnp.service.reading import Reader
 from graphfnp.service.telemetry import Telemetry
 from graphfnp.service.wire import Answer, DrawRequest, Refusal, RowsRequest
 
@@ -44,14 +45,16 @@ def make_app(engine: Engine) -> FastAPI:
         telemetry.batch_seconds.labels(kind.name).observe(time.perf_counter() - started)
         return records
 
-    batcher = Batcher(work, config.most_waiting)
-    telemetry.watch_queue(lambda: batcher.waiting)
+    batcher, reader = Batcher(work, config.most_waiting), Reader(engine.model.classifier.schema, config)
+    telemetry.watch(lambda: batcher.waiting + reader.waiting, reader.pool)
     card = engine.card()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        reader.start()
         yield
         await asyncio.to_thread(batcher.close)
+        await asyncio.to_thread(reader.close)
 
     app = FastAPI(
         title=f"GraphFNP: {card['name']}",
@@ -60,8 +63,9 @@ def make_app(engine: Engine) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its pages load scripts from outside
         redoc_url=None,
+        redirect_slashes=False,  # the address would be the one that the Host header says
     )
-    app.state.draining = False
+    app.state.draining, app.state.telemetry = False, telemetry
     app.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: app.state.draining)
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
@@ -72,7 +76,9 @@ def make_app(engine: Engine) -> FastAPI:
             raise HTTPException(422, "this model does not read SMILES: send graphs, see /model for examples")
         try:
             async with asyncio.timeout(config.seconds):
-                records = await batcher.run(engine.kind(kind, request.level), request.rows)
+                batcher.check_room(len(request.rows), reader.waiting)
+                rows = await reader.read(request.rows)
+                records = await batcher.run(engine.kind(kind, request.level), rows)
         except Busy as busy:
             raise HTTPException(429, f"{busy}: come back in a few seconds", {"Retry-After": "5"}) from None
         except TimeoutError:
@@ -101,14 +107,22 @@ def make_app(engine: Engine) -> FastAPI:
         return await answered(EXPLAIN, request, config.most_explained)
 
     @app.post("/draw", responses={**REFUSALS, 200: {"content": {SVG: {}}}}, response_class=Response)
-    def draw(request: DrawRequest) -> Response:
+    async def draw(request: DrawRequest) -> Response:
         """A picture of one row (SVG), some of its nodes and edges marked."""
-        graphs, _, problems = engine.read([request.row])
-        if graphs is None:
-            reason = problems[0].reason if problems else "this model does not read SMILES"
-            raise HTTPException(422, f"nothing to draw: {reason}")
         label = request.smiles or "graph"
-        return Response(graph_svg(graphs, request.nodes, request.edges, label), media_type=SVG)
+        try:
+            drawn = await reader.drawing(request.row, request.nodes, request.edges)
+        except ValueError as error:
+            raise HTTPException(422, f"nothing to draw: {error}") from None
+        if drawn:
+            return Response(document(drawn, label), media_type=SVG)
+        (row,) = await reader.read([request.row])
+        if row.arrays is None:
+            raise HTTPException(422, f"nothing to draw: {row.reason}")
+        return Response(
+            await asyncio.to_thread(graph_svg, engine.graphs([row]), request.nodes, request.edges, label),
+            media_type=SVG,
+        )
 
     @app.get("/rationales", responses=OPEN_REFUSALS)
     def rationales() -> dict[str, Any]:

@@ -56,6 +56,12 @@ class Batcher:
     def _waiting(self) -> int:
         return sum(job.left for job in self.jobs)
 
+    def check_room(self, rows: int, elsewhere: int = 0) -> None:
+        """Busy if these rows are too many beside those that wait here and ``elsewhere``."""
+        waiting = self.waiting + elsewhere
+        if self.closing or (waiting and waiting + rows > self.most_waiting):
+            raise Busy(f"{waiting} rows wait already")
+
     async def run(self, kind: Kind, rows: Sequence[Any]) -> list[Any]:
         if not rows:
             return []

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from graphfnp.service.config import ServiceConfig
+from graphfnp.service.config import LOOPBACK, ServiceConfig
 from graphfnp.service.telemetry import Telemetry
 
 Message = MutableMapping[str, Any]
@@ -57,6 +59,7 @@ class Guard:
 
         self.telemetry.open.inc()
         try:
+            self._check_host(scope)
             self._check_key(scope)
             body = await self._body(scope, receive)
             await self._answered(scope, body, receive, counted)
@@ -75,10 +78,21 @@ class Guard:
         if self.config.api_key is None or path in OPEN or path.startswith("/page/"):
             return
         headers = dict(scope["headers"])
-        bearer = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
-        given = headers.get(b"x-api-key", bearer)
-        if not hmac.compare_digest(given, self.config.api_key.encode()):
+        scheme, _, bearer = headers.get(b"authorization", b"").partition(b" ")
+        given = headers.get(b"x-api-key", bearer.strip() if scheme.lower() == b"bearer" else b"")
+        # Hashed first: how long it takes then says nothing of the key, not even its length.
+        if not hmac.compare_digest(_digest(given), _digest(self.config.api_key.encode())):
             raise Refused(401, "this service asks for its key: send it as X-API-Key, or as Authorization: Bearer KEY")
+
+    def _check_host(self, scope: Message) -> None:
+        """A page from elsewhere may point its own name at this machine's loopback: the browser then says that name."""
+        config, server = self.config, scope.get("server") or ("",)
+        if config.host not in LOOPBACK or server[0] not in LOOPBACK:
+            return
+        given = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
+        name = re.sub(r":\d*$", "", given)
+        if name not in ("[::1]", *LOOPBACK, *(host.lower() for host in config.allowed_hosts)):
+            raise Refused(421, "this service answers to this machine's own names: see --allow-host")
 
     async def _body(self, scope: Message, receive: Receive) -> bytes:
         """The whole body, if it comes in time and is not too large."""
@@ -134,6 +148,10 @@ class Guard:
             left.cancel()
             if not work.done():
                 work.cancel()
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()
 
 
 async def _refuse(send: Send, refusal: Refused) -> None:

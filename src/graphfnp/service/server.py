@@ -1,6 +1,7 @@
 """Serve until told to end, and then answer what was accepted."""
 
 import asyncio
+import logging
 import signal
 import socket
 from types import FrameType
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.service.config import ServiceConfig
+from graphfnp.service.connections import BACKLOG, BoundedLog, connections_allowed, protocol
 
 
 class PatientServer(uvicorn.Server):
@@ -48,15 +50,27 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(app: FastAPI, config: ServiceConfig, listening: socket.socket) -> None:
     """Serve on a bound socket; returns after a signal, when all that was accepted is answered."""
+    make_server(app, config).run([listening])
+
+
+def make_server(app: FastAPI, config: ServiceConfig) -> PatientServer:
+    """With the limits of connections, and a log that cannot fill a disk."""
+    telemetry, bounded = app.state.telemetry, BoundedLog()
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(bounded)
+    most = connections_allowed(config.most_connections)
     settings = uvicorn.Config(
         app,
+        http=protocol(most, config.header_seconds, lambda why: telemetry.closed.labels(why).inc()),
+        ws="none",
         log_level="warning",
         access_log=False,  # molecules may be secret
         timeout_graceful_shutdown=config.shutdown_seconds,
         server_header=False,
-        backlog=1024,
+        backlog=BACKLOG,
         timeout_keep_alive=75,  # closing sooner crosses with a request that is on its way
     )
     server = PatientServer(settings)
     server.patience = config.drain_seconds
-    server.run([listening])
+    telemetry.connections.set_function(lambda: len(server.server_state.connections))
+    return server

@@ -1,10 +1,34 @@
 """What the service counts, as Prometheus reads it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from graphfnp.isolation import Pool
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class _Reading(Collector):
+    """Counts of a pool, read when they are asked for."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def collect(self) -> Iterable[Metric]:
+        lost = CounterMetricFamily(
+            "graphfnp_rows_lost",
+            "Rows whose reading was ended: too slow, too large, a crash, an error.",
+            labels=["why"],
+        )
+        for why, count in self.pool.lost.items():
+            lost.add_metric([why], count)
+        yield lost
+        yield CounterMetricFamily(
+            "graphfnp_reader_restarts", "Processes that read, ended by a row.", value=self.pool.restarts
+        )
 
 
 class Telemetry:
@@ -31,8 +55,18 @@ class Telemetry:
         )  # fmt: skip
         self.waiting = Gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.", registry=registry)
 
-    def watch_queue(self, waiting: Callable[[], float]) -> None:
+        self.connections = Gauge("graphfnp_connections_open", "Connections that are open.", registry=registry)
+        self.closed = Counter(
+            "graphfnp_connections_closed", "Connections closed on arrival (refused) or without a request (slow).",
+            ["why"], registry=registry,
+        )  # fmt: skip
+        for why in ("refused", "slow"):
+            self.closed.labels(why)
+
+    def watch(self, waiting: Callable[[], float], pool: Pool) -> None:
+        """The rows that wait, and what became of the processes that read them."""
         self.waiting.set_function(waiting)
+        self.registry.register(_Reading(pool))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -7,9 +7,8 @@ import torch
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from graphfnp.conformal import LEVEL
-from graphfnp.datasets.structures import graphs_from_structures
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.rationales import Structure
 
 NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
@@ -103,8 +102,8 @@ class Refusal(BaseModel):
     detail: str
 
 
-def graph_from_json(given: GraphInput, schema: Schema) -> PackedGraphs:
-    """The graph in the model's schema; InvalidGraphs says what does not fit."""
+def structure_from_json(given: GraphInput, schema: Schema) -> Structure:
+    """The graph with the numbers of the model's names; InvalidGraphs says what does not fit."""
     kinds = _numbers(given.node_types, schema.node_types, given.num_nodes, "node")
     edge_kinds = _numbers(given.edge_types, schema.edge_types, len(given.edges), "edge")
     outside = [edge for edge in given.edges if max(edge) >= given.num_nodes or edge[0] == edge[1]]
@@ -129,8 +128,7 @@ def graph_from_json(given: GraphInput, schema: Schema) -> PackedGraphs:
             if not bool((x == x.round()).all()) or float(x.abs().max()) > 2**31:
                 raise InvalidGraphs("numbers with fractions in x", "whole numbers: categories", "check x")
             x = x.long()
-    structure = Structure(tuple(kinds), tuple((a, b, kind) for (a, b), kind in sorted(pairs.items())), x)
-    return graphs_from_structures([structure], schema, [UNLABELLED])
+    return Structure(tuple(kinds), tuple((a, b, kind) for (a, b), kind in sorted(pairs.items())), x)
 
 
 def graph_to_json(graphs: PackedGraphs, structure: Structure) -> dict[str, Any]:

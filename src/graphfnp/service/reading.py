@@ -1,0 +1,157 @@
+"""Rows of requests read in processes that can be killed, in turns: nobody waits for another's slow rows."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graphfnp.datasets.molecule_arrays import Arrays
+from graphfnp.datasets.reading import MODULES, READ, target_of
+from graphfnp.datasets.structures import graphs_from_structures
+from graphfnp.datasets.typed_smiles import reads_smiles
+from graphfnp.errors import GraphFNPError
+from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.isolation import Limits, Pool, Rows
+from graphfnp.rationales import Structure
+from graphfnp.service.config import ServiceConfig
+from graphfnp.service.wire import GraphInput, structure_from_json
+
+DRAW = "graphfnp.report.molecule:draw_rows"
+PIECE = 64  # rows that a process takes at a time
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """A row of a request as the model takes it, or why it does not."""
+
+    given: str
+    arrays: Arrays | None = None  # of one graph
+    reason: str = ""
+
+
+class Reader:
+    """``config.readers`` processes. A request has one piece in the queue at a time, and half a second of each turn."""
+
+    def __init__(self, schema: Schema, config: ServiceConfig) -> None:
+        self.schema, self.config, self.target = schema, config, target_of(schema)
+        self.limits = Limits(config.row_seconds, config.row_megabytes)
+        self.pool = Pool(self.limits, (*MODULES, "graphfnp.report.molecule"))
+        self.threads = self._threads()
+        self.waiting = 0  # rows that were not read yet
+
+    async def read(self, rows: Sequence[str | GraphInput]) -> list[ReadRow]:
+        """Each row, in order."""
+        found = [self._checked(row, number) for number, row in enumerate(rows)]
+        places = [number for number, row in enumerate(found) if not isinstance(row, ReadRow)]
+        asked: list[Any] = [found[number] for number in places]
+        work = await self._run(READ, asked, self.target)
+        for place, lost in work.lost.items():
+            found[places[place]] = ReadRow(_given(rows, places[place]), reason=lost.reason)
+        for piece, answer in work.in_order():
+            for row, why in answer.value:
+                found[places[piece[row]]] = ReadRow(_given(rows, places[piece[row]]), reason=why)
+            for k, row in enumerate(answer.arrays["row"].tolist()):
+                place = places[piece[row]]
+                found[place] = self._sized(ReadRow(_given(rows, place), graph_of(answer.arrays, k)))
+        return [row for row in found if isinstance(row, ReadRow)]
+
+    async def drawing(self, row: str | GraphInput, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> str:
+        """The molecule as SVG; empty if RDKit knows none. ValueError with the reason if there is nothing to draw."""
+        given = self._checked(row, 0)
+        if isinstance(given, ReadRow):
+            if given.arrays is not None:
+                return ""
+            raise ValueError(given.reason)
+        marked = [list(nodes), [list(edge) for edge in edges]]
+        work = await self._run(DRAW, [[given, *marked]], self.target)
+        svg, reason = ("", work.lost[0].reason) if work.lost else work.in_order()[0][1].value[0]
+        if reason:
+            raise ValueError(reason)
+        return svg
+
+    def start(self) -> None:
+        """One process before the first row comes; nobody waits for it."""
+        if reads_smiles(self.schema):
+            self.threads.submit(self.pool.call, READ, [], self.target)
+
+    def close(self) -> None:
+        """What is used again afterwards starts anew."""
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        self.threads = self._threads()
+        self.pool.close()
+
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.config.readers, thread_name_prefix="reader")
+
+    # ---------------------------------------------------------------- one row
+
+    def _checked(self, row: str | GraphInput, number: int) -> ReadRow | str | list[Any]:
+        """What the process is asked to read; or the row already, where no molecule is in it."""
+        if isinstance(row, str):
+            if len(row) > self.config.longest_text:
+                return ReadRow(row[:80] + "...", reason=f"{len(row)} characters, {self._most('longest_text')}")
+            return row if reads_smiles(self.schema) else ReadRow(row, reason="this model does not read SMILES")
+        given = f"graph {number}"
+        for count, what, limit in ((row.num_nodes, "nodes", "most_nodes"), (len(row.edges), "edges", "most_edges")):
+            if count > getattr(self.config, limit):
+                return ReadRow(given, reason=f"{count} {what}, {self._most(limit)}")
+        try:
+            structure = structure_from_json(row, self.schema)
+        except GraphFNPError as error:
+            return ReadRow(given, reason=f"{error.given}; expected {error.expected}")
+        if self.schema.kind == "molecule" and self.schema.features in ("molecule", "types"):
+            return [structure.node_type, structure.edges]
+        return ReadRow(given, arrays_of(structure, self.schema))
+
+    def _sized(self, row: ReadRow) -> ReadRow:
+        assert row.arrays is not None
+        count = len(row.arrays["x"])
+        if count <= self.config.most_nodes:
+            return row
+        return ReadRow(row.given, reason=f"{count} atoms or nodes, {self._most('most_nodes')}")
+
+    def _most(self, limit: str) -> str:
+        return f"and this service takes at most {getattr(self.config, limit)}"
+
+    # ---------------------------------------------------------------- turns
+
+    async def _run(self, function: str, rows: list[Any], options: Any) -> Rows:
+        work, loop = Rows(len(rows), PIECE), asyncio.get_running_loop()
+        self.waiting += len(rows)
+        left = len(rows)
+        try:
+            while (piece := work.next()) is not None:
+                call = partial(self.pool.call, function, rows[piece.start : piece.stop], options, self.limits.seconds)
+                work.settle(piece, await loop.run_in_executor(self.threads, call))
+                now = sum(map(len, work.todo))
+                self.waiting, left = self.waiting - (left - now), now
+        finally:
+            self.waiting -= left
+        return work
+
+
+def _given(rows: Sequence[str | GraphInput], number: int) -> str:
+    row = rows[number]
+    return row if isinstance(row, str) else f"graph {number}"
+
+
+def graph_of(arrays: Arrays, number: int) -> Arrays:
+    """One graph of many."""
+    nodes, edges = (slice(*arrays[name][number : number + 2].tolist()) for name in ("node_ptr", "edge_ptr"))
+    found = {"x": arrays["x"][nodes], "edge_index": arrays["edge_index"][:, edges]}
+    found |= {
+        name: arrays[name][where] for name, where in (("node_type", nodes), ("edge_attr", edges)) if name in arrays
+    }
+    sizes = {"node_ptr": nodes, "edge_ptr": edges}
+    return found | {name: np.array([0, size.stop - size.start]) for name, size in sizes.items()}
+
+
+def arrays_of(structure: Structure, schema: Schema) -> Arrays:
+    """A graph that is no molecule, in the same form."""
+    graphs: PackedGraphs = graphs_from_structures([structure], schema)
+    names = ("x", "edge_index", "edge_attr", "node_type", "node_ptr", "edge_ptr")
+    return {name: value.numpy() for name in names if (value := getattr(graphs, name)) is not None}

@@ -1,0 +1,192 @@
+"""What is written is ours: never the input, never another's files; and what cannot be written is a sentence."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from graphfnp.cli.app import main
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.run import Run
+from graphfnp.scoring import score_file as module
+from graphfnp.scoring.parts import Parts
+from graphfnp.scoring.record_files import check_target, without_formulas
+from graphfnp.scoring.score_file import score_file
+
+TABLE = "smiles\nCCO\nCCN\n"
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def stopped(run: Run, source: Path, target: Path) -> Parts:
+    """Scoring that was stopped when all parts were there."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "write_record_file", _stop)
+        with pytest.raises(Stopped):
+            score_file(run.model, source, target)
+    return Parts(target)
+
+
+def _stop(*_) -> None:
+    raise Stopped
+
+
+# ---------------------------------------------------------------- the input
+
+
+@pytest.mark.parametrize("how", ["same", "relative", "link", "hard link", "through a folder", "at once", "json"])
+def test_the_input_is_never_the_output(molecule_run: Run, source: Path, how: str, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(source.parent)
+    given, target, words = source, source, []
+    if how == "relative":
+        target = Path("in.csv")
+    elif how == "link":
+        target = source.parent / "link.csv"
+        target.symlink_to(source)
+    elif how == "hard link":
+        target = source.parent / "hard.csv"
+        target.hardlink_to(source)
+    elif how == "through a folder":
+        (source.parent / "folder").symlink_to(source.parent)
+        target = source.parent / "folder" / "in.csv"
+    elif how == "at once":
+        words = ["--prior", "estimate"]
+    elif how == "json":
+        given = source.rename(source.parent / "in.json")
+        target = given
+    with pytest.raises(SystemExit) as ended:
+        main(["predict", str(molecule_run.folder), str(given), "-o", str(target), *words])
+    assert ended.value.code == 2
+    assert "overwrite the input" in capsys.readouterr().err
+    assert given.read_text() == TABLE
+
+
+def test_a_name_in_other_letters_is_the_input_where_the_file_system_says_so(source: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Path, "samefile", lambda one, other: str(one).lower() == str(other).lower())
+    with pytest.raises(InvalidConfig, match="overwrite"):
+        check_target(source.with_name("IN.csv"), source)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_files_of_others_in_the_folder_of_parts_stay(molecule_run: Run, source: Path) -> None:
+    target = source.parent / "mine.csv"
+    folder = target.with_name("mine.csv.parts")
+    (folder / "deep").mkdir(parents=True)
+    kept = {"thesis.txt": "mine", "0000000.arrow": "old", "deep/0000000.part": "also mine", "1.part": "mine"}
+    for name, text in kept.items():
+        (folder / name).write_text(text)
+    for restart in (False, True):
+        score_file(molecule_run.model, source, target, restart=restart)
+        assert {name: (folder / name).read_text() for name in kept} == kept
+        assert len(list(folder.rglob("*"))) == len(kept) + 1
+    assert len(pd.read_csv(target)) == 2
+
+
+def test_a_part_in_the_wrong_place_is_not_believed(molecule_run: Run, tmp_path: Path, small_chunks) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("smiles\n" + "".join(f"{'C' * (k % 7 + 1)}\n" for k in range(48)))
+    score_file(molecule_run.model, source, tmp_path / "whole.csv")
+    for spoil in (_copied, _flipped, _cut, _emptied, _linked):
+        parts = stopped(molecule_run, source, target)
+        spoil(parts)
+        score_file(molecule_run.model, source, target)
+        assert target.read_bytes() == (tmp_path / "whole.csv").read_bytes(), spoil.__name__
+        target.unlink()
+
+
+def _copied(parts: Parts) -> None:
+    shutil.copy(parts._path(0), parts._path(2))
+
+
+def _flipped(parts: Parts) -> None:
+    content = bytearray(parts._path(1).read_bytes())
+    content[-200] ^= 1
+    parts._path(1).write_bytes(content)
+
+
+def _cut(parts: Parts) -> None:
+    parts._path(1).write_bytes(parts._path(1).read_bytes()[:-10])
+
+
+def _emptied(parts: Parts) -> None:
+    parts._path(1).write_bytes(b"")
+
+
+def _linked(parts: Parts) -> None:
+    elsewhere = parts.folder.parent / "elsewhere.part"
+    parts._path(1).rename(elsewhere)
+    parts._path(1).symlink_to(elsewhere)
+
+
+def test_a_link_in_the_place_of_the_folder_is_refused(molecule_run: Run, source: Path) -> None:
+    other = source.parent / "other"
+    other.mkdir()
+    (source.parent / "out.csv.parts").symlink_to(other)
+    with pytest.raises(InvalidRun, match="a link"):
+        score_file(molecule_run.model, source, source.parent / "out.csv")
+    assert not list(other.iterdir())
+
+
+# ---------------------------------------------------------------- what cannot be written
+
+
+@pytest.mark.parametrize("wrong", ["folder", "file for a folder", "full"])
+def test_what_cannot_be_written_is_a_sentence(molecule_run: Run, source: Path, wrong: str, monkeypatch, capsys) -> None:
+    target = source.parent / "out.csv"
+    if wrong == "folder":
+        target.mkdir()
+    elif wrong == "file for a folder":
+        target = source / "out.csv"
+    else:
+        monkeypatch.setattr(os, "fsync", _full)
+    with pytest.raises(SystemExit) as ended:
+        main(["predict", str(molecule_run.folder), str(source), "-o", str(target)])
+    assert ended.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+    if wrong == "full":
+        assert not list(source.parent.rglob("*.tmp"))
+        monkeypatch.undo()
+        score_file(molecule_run.model, source, target)
+        assert len(pd.read_csv(target)) == 2
+
+
+def _full(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def test_texts_that_a_spreadsheet_would_run_are_guarded(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    cells = ["=1+2", "+C", "-C", "@SUM(A1)", "=cmd|' /C calc'!A0", "CCO", "'C"]
+    pd.DataFrame({"smiles": cells}).to_csv(source, index=False)
+    score_file(molecule_run.model, source, target, smiles="smiles")
+    guarded = pd.read_csv(target)["input"].tolist()
+    assert guarded == [f"'{cell}" for cell in cells[:5]] + cells[5:]
+    score_file(molecule_run.model, source, target, smiles="smiles", raw=True)
+    assert pd.read_csv(target)["input"].tolist() == cells
+    score_file(molecule_run.model, source, tmp_path / "out.parquet", smiles="smiles")
+    assert pd.read_parquet(tmp_path / "out.parquet")["input"].tolist() == cells
+
+
+def test_numbers_stay_numbers() -> None:
+    table = pa.table({"number": [-1.5, 2.0, None], "text": ["-1", None, "\tx"], "plain": ["a", "b", "c"]})
+    found = without_formulas(table).to_pydict()
+    assert found == {"number": [-1.5, 2.0, None], "text": ["'-1", None, "'\tx"], "plain": ["a", "b", "c"]}
+    assert json.dumps(found["number"]) == "[-1.5, 2.0, null]"

@@ -1,0 +1,92 @@
+"""Rows that crash RDKit, or would keep it busy for minutes, through every route: they alone are refused."""
+
+import threading
+import time
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from graphfnp.bundles import open_run
+from graphfnp.service.app import make_app
+from graphfnp.service.config import ServiceConfig
+from graphfnp.service.engine import Engine
+from hostile_rows import GRAPHS, WORST, graph
+
+ETHANOL = graph(3, [(0, 1), (1, 2)])
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_hostile_graph_is_refused_and_good_ones_are_answered(client: TestClient, name: str) -> None:
+    rows = [ETHANOL, GRAPHS[name], ETHANOL]
+    for route in ("/predict", "/explain"):
+        answer = client.post(route, json={"graphs": rows})
+        assert answer.status_code == 200
+        assert [record["status"] for record in answer.json()["records"]] == ["ok", "failed", "ok"]
+        assert answer.json()["records"][1]["reason"]
+    assert client.post("/draw", json={"graph": GRAPHS[name]}).status_code == 422
+
+
+def test_hostile_graphs_are_refused_without_the_size_limit_too(engine: Engine) -> None:
+    """The sizes of the service are not what holds."""
+    roomy = ServiceConfig(most_nodes=10_000, most_edges=100_000, most_rows=50)
+    with TestClient(make_app(Engine(engine.run, engine.decoded, roomy))) as client:
+        records = client.post("/predict", json={"graphs": [*GRAPHS.values(), ETHANOL]}).json()["records"]
+    assert [record["status"] for record in records] == ["failed"] * len(GRAPHS) + ["ok"]
+
+
+def test_models_of_typed_atoms_refuse_them_too() -> None:
+    run = open_run("mutagenicity")
+    with TestClient(make_app(Engine(run, None, ServiceConfig()))) as client:
+        wrong = [graph for name, graph in GRAPHS.items() if name not in ("cubic",)]
+        records = client.post("/predict", json={"graphs": [*wrong, ETHANOL]}).json()["records"]
+        assert [record["status"] for record in records] == ["failed"] * len(wrong) + ["ok"]
+        assert client.post("/predict", json={"smiles": WORST}).json()["records"][0]["status"] == "failed"
+        assert client.post("/draw", json={"smiles": WORST}).status_code == 422
+        assert client.post("/draw", json={"smiles": "c1ccccc1O", "nodes": [0]}).status_code == 200
+
+
+def test_the_worst_smiles_is_refused_by_every_route(client: TestClient) -> None:
+    records = client.post("/predict", json={"smiles": ["CCO", WORST, "CCN"]}).json()["records"]
+    assert [record["status"] for record in records] == ["ok", "failed", "ok"]
+    assert records[1]["reason"] == "reading it takes more than 0.5 s of processor time"
+    assert client.post("/explain", json={"smiles": WORST}).json()["records"][0]["status"] == "failed"
+    assert client.post("/draw", json={"smiles": WORST}).status_code == 422
+
+
+def test_others_are_answered_while_the_worst_rows_are_refused(server) -> None:
+    """Memory of the process that answers stays where it was, and /health is never silent."""
+    psutil = pytest.importorskip("psutil")
+    httpx.post(f"{server.address}/predict", json={"smiles": "CCO"}, timeout=120)
+    process = psutil.Process(server.process.pid)
+    before, worst, slowest = process.memory_info().rss, 0, 0.0
+    done = threading.Event()
+
+    def attack() -> None:
+        answer = httpx.post(f"{server.address}/predict", json={"smiles": [WORST] * 6}, timeout=300)
+        assert {record["status"] for record in answer.json()["records"]} == {"failed"}
+        done.set()
+
+    attacker = threading.Thread(target=attack)
+    attacker.start()
+    answered = 0
+    while not done.is_set():
+        started = time.monotonic()
+        assert httpx.get(f"{server.address}/health", timeout=60).status_code == 200
+        slowest = max(slowest, time.monotonic() - started)
+        good = httpx.post(f"{server.address}/predict", json={"smiles": "CCO"}, timeout=60).json()["records"]
+        assert good[0]["status"] == "ok"
+        answered += 1
+        family = [process, *process.children(recursive=True)]
+        worst = max(worst, max(_memory(one) for one in family))
+    attacker.join()
+    assert answered > 5  # each round waits for the attacker's rows, if they block
+    assert worst < before + (1 << 30)
+    print(f"{answered} rounds, slowest /health {1000 * slowest:.0f} ms")
+
+
+def _memory(process) -> int:
+    try:
+        return process.memory_info().rss
+    except Exception:
+        return 0
