@@ -118,6 +118,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
             "a record as it was written",
             "copy both files again from where they came, or train again",
         ) from error
+    classifier.make_room(tensors)
     _check_fit(tensors, classifier.state_dict())
     classifier.load_state_dict(tensors)
     classifier.eval()

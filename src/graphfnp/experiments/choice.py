@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from graphfnp.experiments.cell import Cell
-from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, Column
+from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, WITHOUT_NETWORK, Column
 from graphfnp.experiments.results import Results
 
 RATE = "training.learning_rate"
@@ -35,7 +35,7 @@ def choose(column: Column, backbone: str, method: str, results: Results) -> Choi
     method = TUNED_AS.get(method, method)
     if column.settled:
         return Choice(column.settled[method])
-    rates: list[Mapping[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
+    rates: list[Mapping[str, Any]] = [{}] if method in WITHOUT_NETWORK else [{RATE: rate} for rate in LEARNING_RATES]
     choice = _best(column, backbone, method, rates, results)
     if choice.overrides is None or method not in KNOBS:
         return choice

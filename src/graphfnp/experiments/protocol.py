@@ -23,7 +23,7 @@ REVISIONS: dict[str, int] = {"bbp": 1, "graphfnp": 8, "no-rationales": 2, "graph
 BACKBONES = ("gcn", "gat")
 OURS = ("graphfnp", "no-rationales", "paper")
 PAPER_BASELINES = ("vanilla", "dropedge", "mc-dropout", "sgld", "bbp", "graph-gp", "gsat", "deep-ensemble")
-FURTHER_BASELINES = ("focal", "evidential", "laplace", "swag")
+FURTHER_BASELINES = ("focal", "evidential", "laplace", "swag", "forest")
 METHODS = (*OURS, *PAPER_BASELINES, *FURTHER_BASELINES)
 
 # One further value of one setting for each method, tried at the best learning rate.
@@ -39,6 +39,7 @@ KNOBS: dict[str, Mapping[str, Any]] = {
     "evidential": {"prior_weight": 0.1},
     "laplace": {"backbone.dropout": 0.2},
     "swag": {"scale": 4.0},
+    "forest": {"smallest_leaf": 3},
     "graphfnp": {"subgraph_weight": 1.0},
     "no-rationales": {"subgraph_weight": 1.0},
     "paper": {"kl_weight": 0.1},
@@ -54,6 +55,8 @@ FIXED: dict[str, Mapping[str, Any]] = {
 # Random parts of the graphs in the loss: those that handle them by themselves, and how much they weigh where they are.
 PARTS_SETTING = {"graphfnp": "subgraph_weight", "no-rationales": "subgraph_weight"}
 PARTS_WEIGHT = 0.3
+
+WITHOUT_NETWORK = ("forest",)  # no learning rate to choose, and the same under every backbone
 
 # Members of an ensemble are vanilla networks, at the values chosen for these.
 TUNED_AS = {"deep-ensemble": "vanilla"}

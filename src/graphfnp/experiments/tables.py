@@ -7,7 +7,16 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import Choice, cell_of, choose
-from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, PARTS_SETTING, PARTS_WEIGHT, Column
+from graphfnp.experiments.protocol import (
+    BACKBONES,
+    CALIBRATED,
+    COLUMNS,
+    METHODS,
+    PARTS_SETTING,
+    PARTS_WEIGHT,
+    WITHOUT_NETWORK,
+    Column,
+)
 from graphfnp.experiments.results import Results
 
 SLOW_SEEDS = 3
@@ -79,7 +88,7 @@ class Table:
             for name in self.columns:
                 if backbone in COLUMNS[name].backbones:
                     column = COLUMNS[name]
-                    rows = (row for row in self.rows if not (row.builds and column.continuous))
+                    rows = (row for row in self.rows if _applies(row, column, backbone))
                     yield from (Group(row, column, backbone) for row in rows)
 
     def missing(self, results: Results) -> list[Cell]:
@@ -106,6 +115,12 @@ class Table:
             backbones=tuple(backbones or self.backbones),
             rows=tuple(row for row in self.rows if not methods or row.label in methods),
         )
+
+
+def _applies(row: Row, column: Column, backbone: str) -> bool:
+    """Builders need typed nodes; what has no network stands under the first backbone only."""
+    first = row.method not in WITHOUT_NETWORK or backbone == column.backbones[0]
+    return first and not (row.builds and column.continuous)
 
 
 def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, ...]:
