@@ -57,4 +57,7 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:
-    return Cell(column.dataset, backbone, method, seed, {**FIXED.get(method, {}), **overrides}, column.data)
+    chosen = {**FIXED.get(method, {}), **overrides, **column.overrides, **column.own.get(method, {})}
+    if method in WITHOUT_NETWORK:
+        chosen = {name: value for name, value in chosen.items() if not name.startswith("backbone.")}
+    return Cell(column.dataset, backbone, method, seed, chosen, column.data)
