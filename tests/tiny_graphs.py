@@ -23,6 +23,7 @@ SMALL = {
     "local_dim": 8,
     "head_width": 16,
     "rationales_per_class": 2,
+    "trees": 32,
 }
 
 TYPED = Schema(

@@ -133,6 +133,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
             "a record as it was written",
             "copy both files again from where they came, or train again",
         ) from error
+    classifier.make_room(tensors)
     _check_fit(tensors, classifier.state_dict())
     _check_finite(folder, {**tensors, **({} if domain is None else domain.tensors())}, record)
     classifier.load_state_dict(tensors)

@@ -1,7 +1,7 @@
 """GraphClassifier: the contract every method implements, and the phases training walks through."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ class GraphClassifier(nn.Module, ABC):
 
     class_weight: Tensor
     default_parts: float = 0.0  # weight of parts in the loss, where training.parts does not say
+    differentiable: bool = True  # False: no gradient with respect to edges, so that learned masks cannot explain it
     averages_weights: bool = True  # False: training keeps the last weights, not their moving average
 
     def __init__(self, schema: Schema) -> None:
@@ -78,7 +79,7 @@ class GraphClassifier(nn.Module, ABC):
     # ---------------------------------------------------------------- what a method may say
 
     def phases(self) -> list[Phase]:
-        """Walked in order on every mini-batch; together they hold every parameter once."""
+        """Walked in order on every mini-batch; together they hold every parameter once. No phase: no epochs."""
         return [Phase("all", list(self.parameters()), self.loss)]
 
     def finishing_phases(self) -> list[Phase]:
@@ -93,6 +94,9 @@ class GraphClassifier(nn.Module, ABC):
 
     def after_training(self, graphs: PackedGraphs) -> None:
         """Called once with the averaged weights, before calibration: what is read off the training graphs."""
+
+    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
+        """Called before the tensors of a trained model are loaded: what was learned in size becomes as large."""
 
     def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""

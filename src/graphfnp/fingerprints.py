@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs import Batch, PackedGraphs
 
 RADIUS = 2  # edges; 0 is the node by itself
 WIDTH = 4096  # bits a fingerprint is folded to
@@ -48,23 +48,37 @@ def fingerprints(graphs: PackedGraphs, radius: int = RADIUS) -> Fingerprints:
     neighbourhoods however their nodes are numbered. A colour met n times sets 1 + floor(log2 n) bits.
     """
     source, target = graphs.edge_index.long() + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.edge_ptr.diff())
-    edge = _label(graphs.edge_attr, len(source)) * _ODD[1]
-    colour = _label(graphs.x, len(graphs.x))
+    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
+    placed = _placed(graphs.x, graphs.edge_attr, source, target, owner, radius)
+    ptr = torch.searchsorted(placed, torch.arange(len(graphs) + 1) * WIDTH)
+    return Fingerprints((placed & (WIDTH - 1)).to(torch.int16), ptr)
+
+
+def batch_fingerprints(batch: Batch, width: int, radius: int = RADIUS) -> Tensor:
+    """[graphs, width]: 1 where a bit is set, for fingerprints folded to this width."""
+    source, target = batch.edge_index
+    placed = _placed(batch.x, batch.edge_attr, source, target, batch.batch, radius)
+    table = torch.zeros(batch.num_graphs, width)
+    table[placed // WIDTH, (placed & (WIDTH - 1)) % width] = 1
+    return table
+
+
+def _placed(x: Tensor, edge_attr: Tensor | None, source: Tensor, target: Tensor, owner: Tensor, radius: int) -> Tensor:
+    """Ascending: graph * WIDTH + bit, for every bit that is set."""
+    edge = _label(edge_attr, len(source)) * _ODD[1]
+    colour = _label(x, len(x))
     colours = [colour]
     for _ in range(radius):
         around = torch.zeros_like(colour).index_add_(0, target, _mixed(colour[source] + edge))
         colour = _mixed(colour * _ODD[2] + around)
         colours.append(colour)
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff()).repeat(radius + 1)
-    met = (owner << COLOUR_BITS) | (torch.cat(colours) & (2**COLOUR_BITS - 1))
+    met = (owner.repeat(radius + 1) << COLOUR_BITS) | (torch.cat(colours) & (2**COLOUR_BITS - 1))
     distinct, count = met.sort().values.unique_consecutive(return_counts=True)
     levels = torch.frexp(count.double()).exponent.long()  # 1 + floor(log2 n)
     level = torch.arange(int(levels.sum())) - torch.repeat_interleave(levels.cumsum(0) - levels, levels)
     distinct = torch.repeat_interleave(distinct, levels)
     bit = _mixed((distinct & (2**COLOUR_BITS - 1)) * _ODD[0] + level) & (WIDTH - 1)
-    placed = ((distinct >> COLOUR_BITS) * WIDTH + bit).sort().values.unique_consecutive()
-    ptr = torch.searchsorted(placed, torch.arange(len(graphs) + 1) * WIDTH)
-    return Fingerprints((placed & (WIDTH - 1)).to(torch.int16), ptr)
+    return ((distinct >> COLOUR_BITS) * WIDTH + bit).sort().values.unique_consecutive()
 
 
 def _label(values: Tensor | None, length: int) -> Tensor:

@@ -12,6 +12,7 @@ from graphfnp.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
 from graphfnp.baselines.dropedge import DropEdge, DropEdgeConfig
 from graphfnp.baselines.evidential import Evidential, EvidentialConfig
 from graphfnp.baselines.focal import Focal, FocalConfig
+from graphfnp.baselines.forest import Forest, ForestConfig
 from graphfnp.baselines.graph_gp import GraphGP, GraphGPConfig
 from graphfnp.baselines.gsat import GSAT, GSATConfig
 from graphfnp.baselines.laplace import Laplace, LaplaceConfig
@@ -53,6 +54,7 @@ CLASSIFIERS: dict[str, Method] = {
     "laplace": Method(Laplace, LaplaceConfig()),
     "bbp": Method(BBP, BBPConfig()),
     "graph-gp": Method(GraphGP, GraphGPConfig()),
+    "forest": Method(Forest, ForestConfig()),
 }
 
 

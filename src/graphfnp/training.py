@@ -73,7 +73,7 @@ def train(
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:
         loop.restore()
-    while loop.state.progress.epoch < config.epochs:
+    while loop.state.phases and loop.state.progress.epoch < config.epochs:
         loop.run_epoch()
     return loop.finish()
 

@@ -22,6 +22,7 @@ from graphfnp.training import train
 from tiny_graphs import NUMBERS, TINY_TRAINING, TYPED, relabelled, shapes, small
 
 every_method = pytest.mark.parametrize("method", CLASSIFIERS)
+every_network = pytest.mark.parametrize("method", [name for name in CLASSIFIERS if name != "forest"])
 
 trained: dict[str, TrainedModel] = {}
 
@@ -232,7 +233,7 @@ def explained(classifier: GraphClassifier, batch: PyGBatch) -> torch.Tensor:
     return explainer(batch.x, batch.edge_index, batch=batch.batch, edge_attr=batch.edge_attr).edge_mask
 
 
-@every_method
+@every_network
 def test_gnn_explainer_explains_any_classifier(method: str, graphs: PackedGraphs) -> None:
     classifier, batch = model_of(method).classifier.eval(), graphs.batch([0, 1])
     before = classifier(batch.x, batch.edge_index, batch.batch, batch.edge_attr)
@@ -243,7 +244,7 @@ def test_gnn_explainer_explains_any_classifier(method: str, graphs: PackedGraphs
     assert_same(classifier(batch.x, batch.edge_index, batch.batch, batch.edge_attr), before, 1e-6)
 
 
-@every_method
+@every_network
 def test_every_edge_mask_has_a_gradient(method: str, graphs: PackedGraphs) -> None:
     classifier, batch = model_of(method).classifier.eval(), graphs.batch([0, 1])
     mask = torch.nn.Parameter(torch.full((batch.edge_index.shape[1],), 0.5))

@@ -9,10 +9,12 @@ from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.building_blocks import BuildingBlocks
+from graphfnp.explainers.centroids import embedding_centroids
 from graphfnp.explainers.gnn_interpreter import GNNInterpreterConfig, interpreter_rationales
 from graphfnp.explainers.xgnn import XGNNConfig, xgnn_rationales
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import make_classifier
+from graphfnp.prediction import collect
 from tiny_graphs import NUMBERS, shapes, small
 
 BRIEF = {
@@ -104,3 +106,12 @@ def test_generators_find_what_a_transparent_model_wants(generate) -> None:
     share = [sum(t == 3 for t in s.node_type) / s.num_nodes for s in found.structures]
     assert max(share[:2]) == 0.0
     assert min(share[2:4]) >= 0.5  # a quarter in the training graphs
+
+
+def test_the_trivial_control_is_the_mean_of_each_class_where_it_has_one_centroid() -> None:
+    graphs = shapes(12)
+    model = classifier(graphs)
+    found = embedding_centroids(model, graphs, per_class=1)
+    embedding = collect(model, graphs).embedding
+    assert found.label.tolist() == [0, 1, 2]
+    torch.testing.assert_close(found.embedding, torch.stack([embedding[graphs.y == k].mean(0) for k in range(3)]))

@@ -8,13 +8,20 @@ import torch
 from graphfnp.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import CLASSIFIERS, make_classifier
+from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction import predict
 from graphfnp.training import train
 from graphfnp.training_config import TrainingConfig
 from tiny_graphs import NUMBERS, shapes, small
 
 FITTING = TrainingConfig(
-    epochs=30, batch_size=8, learning_rate=1e-2, average_decay=0.5, validation_draws=4, finishing_epochs=0
+    epochs=60,
+    batch_size=8,
+    learning_rate=5e-3,
+    average_decay=0.97,
+    validation_draws=4,
+    finishing_epochs=0,
+    calibration="temperature",
 )
 DEGREES = Schema(("ring", "path", "star"), node_sizes=(DEGREE_SIZE,), features="degree")
 
@@ -29,10 +36,11 @@ def graphs() -> PackedGraphs:
 @pytest.mark.parametrize("method", CLASSIFIERS)
 def test_a_method_fits_thirty_two_graphs_of_three_classes(method: str, graphs: PackedGraphs) -> None:
     classifier = make_classifier(method, DEGREES, small(method, **{"backbone.width": 32}))
-    training = train(classifier, graphs, graphs, FITTING)
+    recipe = replace(FITTING, batch_size=16) if method == "bbp" else FITTING  # its weights are noisy
+    training = train(classifier, graphs, graphs, recipe)
     predictions = predict(training.model, graphs)
     assert (predictions.label == graphs.y).float().mean() >= 0.95
-    assert training.history[-1]["validation_nll"] < 0.5  # even odds: log 3 = 1.1
+    assert negative_log_likelihood(predictions.probabilities, graphs.y) < 0.5  # even odds: log 3 = 1.1
 
 
 @pytest.mark.parametrize("backbone", ["gat", "gin", "sage", "ggnn", "pna"])

@@ -34,7 +34,7 @@ app.command()(serve)
 app.command()(bundle)
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
-METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential."
+METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]

@@ -12,7 +12,7 @@ Several = list[str] | None
 
 def table(
     name: Annotated[
-        str | None, typer.Argument(help="calibration, temperature, ablation, rationales-per-class ...")
+        str | None, typer.Argument(help="calibration, temperature, parts, ablation, claims, missing ...")
     ] = None,
     fill: Annotated[bool, typer.Option("--fill", help="Train the missing cells; stop and go on at will.")] = False,
     workers: Annotated[int, typer.Option(help="Processes, one thread each.")] = 1,

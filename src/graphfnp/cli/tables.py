@@ -14,9 +14,11 @@ from rich.table import Table as Grid
 from graphfnp.checkpoint import write_atomically
 from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig, listed
+from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, document
 from graphfnp.experiments.fill import News, Outcome, fill
-from graphfnp.experiments.render import render
+from graphfnp.experiments.outstanding import outstanding
+from graphfnp.experiments.render import render, render_claims, render_outstanding
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES, Table
@@ -32,18 +34,29 @@ def open_results(folder: Path | None) -> Results:
     return Results(folder / CELLS)
 
 
+# What is read off all tables at once: as Markdown, and as JSON.
+WHOLE: dict[str, tuple[Callable[[Results], str], Callable[[Results], list[dict[str, Any]]]]] = {
+    "claims": (render_claims, lambda results: [claim.to_json() for claim in claims(results)]),
+    "missing": (render_outstanding, lambda results: [one.to_json() for one in outstanding(TABLES.values(), results)]),
+}
+
+
 def chosen(name: str | None, which: Mapping[str, Any]) -> Table:
     if name not in TABLES:
         given = "no table" if name is None else f"table {name!r}"
-        raise InvalidConfig(given, f"one of {listed(TABLES, len(TABLES))}", "name one, e.g. graphfnp table calibration")
+        known = [*TABLES, *WHOLE]
+        raise InvalidConfig(given, f"one of {listed(known, len(known))}", "name one, e.g. graphfnp table calibration")
     return TABLES[name].only(**which)
 
 
 def entries(name: str | None, which: Mapping[str, Any], results: Results) -> list[dict[str, Any]]:
-    return summaries(chosen(name, which), results)
+    return WHOLE[name][1](results) if name in WHOLE else summaries(chosen(name, which), results)
 
 
 def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
+    if name in WHOLE:
+        out.print(Markdown(WHOLE[name][0](results)))
+        return
     if name is not None:
         out.print(Markdown(render(chosen(name, which), results, costs(results.folder.parent))))
         return

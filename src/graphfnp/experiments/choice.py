@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from graphfnp.experiments.cell import Cell
-from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, Column
+from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, TUNED_AS, WITHOUT_NETWORK, Column
 from graphfnp.experiments.results import Results
 
 RATE = "training.learning_rate"
@@ -35,7 +35,7 @@ def choose(column: Column, backbone: str, method: str, results: Results) -> Choi
     method = TUNED_AS.get(method, method)
     if column.settled:
         return Choice(column.settled[method])
-    rates: list[Mapping[str, Any]] = [{RATE: rate} for rate in LEARNING_RATES]
+    rates: list[Mapping[str, Any]] = [{}] if method in WITHOUT_NETWORK else [{RATE: rate} for rate in LEARNING_RATES]
     choice = _best(column, backbone, method, rates, results)
     if choice.overrides is None or method not in KNOBS:
         return choice
@@ -57,4 +57,7 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:
-    return Cell(column.dataset, backbone, method, seed, {**FIXED.get(method, {}), **overrides}, column.data)
+    chosen = {**FIXED.get(method, {}), **overrides, **column.overrides, **column.own.get(method, {})}
+    if method in WITHOUT_NETWORK:
+        chosen = {name: value for name, value in chosen.items() if not name.startswith("backbone.")}
+    return Cell(column.dataset, backbone, method, seed, chosen, column.data)

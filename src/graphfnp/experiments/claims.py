@@ -1,81 +1,84 @@
-"""What is claimed of GraphFNP, judged by the numbers: each claim holds, does not hold, or waits for cells."""
+"""What is claimed of GraphFNP, judged by the numbers, soft: each claim holds, does not hold, or has not been run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from graphfnp.experiments.protocol import COLUMNS, METHODS, PAPER_BASELINES
+from graphfnp.experiments.protocol import COLUMNS, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import Paired, measures, paired
+from graphfnp.experiments.summary import Paired, holm, measures, paired
 from graphfnp.experiments.tables import TABLES, Group
 
-OURS = "graphfnp"
-MANY_MODELS = ("deep-ensemble",)
-SINGLE = tuple(name for name in METHODS if name not in (OURS, *MANY_MODELS))
-NAMES = {"nll": "NLL", "brier": "Brier"}
+OURS, CONTROL, ENSEMBLE = "graphfnp", "no-rationales", "deep-ensemble"
+DATASETS = ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")  # the paper's five, one of them a stand-in
+LIKELIHOODS = {"nll": "NLL", "brier": "Brier"}
+SIGNIFICANT = 0.05
+Cells = Mapping[tuple[str, str], list[dict[str, Any]]]  # column and row -> its finished cells, where all are there
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, whether it holds (None: not all cells are there), and the numbers behind it."""
+    """A sentence, whether its numbers agree (None: not all cells are there), and how sure that is.
+
+    ``p``: one-sided, of the paired test against the hardest rival, after Holm's correction over all claims with one.
+    """
 
     sentence: str
     holds: bool | None
     numbers: str
+    p: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.holds is None:
+            return "not run"
+        if not self.holds:
+            return "does not hold"
+        return "holds" if self.p is None or self.p < SIGNIFICANT else "holds in the mean, not significant"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"claim": self.sentence, "verdict": self.verdict, "p_holm": self.p, "numbers": self.numbers}
 
 
 def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
-    cells = _complete_rows("calibration", results, backbone)
-    found = []
-    for name in [name for name in COLUMNS if (name, OURS) in cells]:
-        rivals = [method for method in SINGLE if (name, method) in cells]
-        waiting = len(rivals) < len(SINGLE)
-        found += _likelihoods(cells, name, rivals, waiting)
-        found += [_ece(cells, name, rivals, waiting), _performance(cells, name, rivals, waiting)]
-    raw = [
-        name
-        for name in ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")
-        if all((name, method) in cells for method in (OURS, *PAPER_BASELINES))
-    ]
-    won = [name for name in raw if _beats_raw(cells, name)]
-    found.append(
-        Claim(
-            "ECE below every baseline of the paper as the paper ran it (no temperature) on 4 of 5 datasets",
-            None if len(raw) < 5 else len(won) >= 4,
-            f"holds on {len(won)} of {len(raw)}: {', '.join(won) or 'none'}",
-        )
-    )
-    return [*found, _rationale_f1(results, backbone)]
+    cells = _complete_rows(results, backbone)
+    columns = [group.column.name for group in TABLES["calibration"].only(backbones=[backbone]).groups()]
+    found: list[Claim] = []
+    for name in dict.fromkeys(columns):
+        rivals = _single(name, backbone)
+        for measure, heading in LIKELIHOODS.items():
+            found.append(_lowest(cells, name, rivals, measure, f"lower {heading} than every single model"))
+        found.append(_lowest(cells, name, [CONTROL], "nll", "lower NLL than the same network without rationales"))
+        found.append(_lowest(cells, name, [ENSEMBLE], "nll", "lower NLL than the ensemble of five networks"))
+        found += [_near(cells, name, rivals, "ece"), _near(cells, name, rivals, "auroc")]
+    for measure, heading in LIKELIHOODS.items():
+        sentence = f"lowest {heading} of all single models on 4 of 5 datasets"
+        found.append(_most(cells, sentence, lambda name, m=measure: _is_lowest(cells, name, m, backbone)))
+    sentence = "raw ECE below every baseline of the paper, all without a temperature, on 4 of 5 datasets"
+    found += [_most(cells, sentence, lambda name: _beats_raw(cells, name)), _rationale_f1(results, backbone)]
+    tested = [number for number, claim in enumerate(found) if claim.p is not None]
+    for number, p in zip(tested, holm([found[number].p or 0.0 for number in tested]), strict=True):
+        found[number] = replace(found[number], p=p)
+    return found
 
 
-def _complete_rows(table: str, results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Column and row -> its cells."""
+def _single(column: str, backbone: str) -> list[str]:
+    """The single models that stand in a column beside ours."""
+    methods = COLUMNS[column].only.get(backbone, METHODS)
+    there = [name for name in methods if name not in WITHOUT_NETWORK or backbone == COLUMNS[column].backbones[0]]
+    return [name for name in there if name not in (OURS, ENSEMBLE)]
+
+
+def _complete_rows(results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     return {
         (group.column.name, group.row.label): group.finished(results)
-        for group in TABLES[table].only(backbones=[backbone]).groups()
+        for group in TABLES["calibration"].only(backbones=[backbone]).groups()
         if _complete(group, results)
     }
 
 
-def _likelihoods(cells: Mapping, name: str, rivals: list[str], waiting: bool) -> list[Claim]:
-    """NLL and Brier: lower than everyone's where the test part is shifted, elsewhere level with the lowest."""
-    shifted = COLUMNS[name].shifted
-    how = "lower mean" if shifted else "no higher (within one standard error)"
-    found = []
-    for measure, heading in NAMES.items():
-        differences = {rival: _difference(cells, name, rival, measure) for rival in rivals}
-        lost = [rival for rival, pair in differences.items() if pair and pair.mean > (0 if shifted else pair.error)]
-        sentence = f"{name}: {how} {heading} than every single model with its temperature"
-        found.append(Claim(sentence, None if waiting else not lost, _numbers(differences, lost)))
-    return found
-
-
 def _complete(group: Group, results: Results) -> bool:
     return len(group.finished(results)) == len(group.seeds)
-
-
-def _difference(cells: Mapping, column: str, rival: str, measure: str) -> Paired | None:
-    return paired(cells[column, OURS], cells[column, rival], measure)
 
 
 def _mean(records: Sequence[Mapping[str, Any]], measure: str) -> float:
@@ -83,31 +86,61 @@ def _mean(records: Sequence[Mapping[str, Any]], measure: str) -> float:
     return sum(values) / len(values)
 
 
-def _ece(cells: Mapping, name: str, rivals: list[str], waiting: bool) -> Claim:
-    best = min([*rivals, OURS], key=lambda method: _mean(cells[name, method], "ece"))
-    gap = _difference(cells, name, best, "ece") if best != OURS else None
-    holds = gap is None or gap.mean <= gap.error
-    numbers = f"best: {best} {100 * _mean(cells[name, best], 'ece'):.1f}"
-    if gap is not None:
-        numbers += f"; GraphFNP {100 * gap.mean:+.1f} ± {100 * gap.error:.1f}"
-    return Claim(f"{name}: ECE lowest or within one standard error of it", None if waiting else holds, numbers)
+def _waits(cells: Cells, name: str, methods: Sequence[str]) -> bool:
+    return any((name, method) not in cells for method in methods)
 
 
-def _performance(cells: Mapping, name: str, rivals: list[str], waiting: bool) -> Claim:
-    lost, numbers = [], []
-    for measure in ("auroc", "accuracy"):
-        best = max([*rivals, OURS], key=lambda method: _mean(cells[name, method], measure))
-        gap = _difference(cells, name, best, measure) if best != OURS else None
-        if gap is not None and -gap.mean > gap.error:
-            lost.append(measure)
-        own = 100 * _mean(cells[name, OURS], measure)
-        numbers.append(f"{measure} {own:.1f}, best {best} {100 * _mean(cells[name, best], measure):.1f}")
-    sentence = f"{name}: AUROC and accuracy within one standard error of the best single model"
-    return Claim(sentence, None if waiting else not lost, "; ".join(numbers))
+def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str, says: str) -> Claim:
+    """Better than each of several is as sure as it is for the hardest of them (an intersection-union test)."""
+    sentence = f"{name}: {says}"
+    if _waits(cells, name, [OURS, *rivals]):
+        return Claim(sentence, None, "")
+    pairs: dict[str, Paired] = {
+        rival: pair for rival in rivals if (pair := paired(cells[name, OURS], cells[name, rival], measure)) is not None
+    }
+    hardest = max(pairs, key=lambda rival: pairs[rival].mean)
+    lost = [rival for rival, pair in pairs.items() if pair.mean >= 0]
+    pair = pairs[hardest]
+    numbers = f"hardest: {hardest} {pair.mean:+.3f} ± {pair.error:.3f} on {pair.seeds} seeds"
+    numbers += f"; behind {', '.join(lost)}" if lost else ""
+    return Claim(sentence, not lost, numbers, max(pair.lower for pair in pairs.values()))
+
+
+def _near(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
+    """The best mean, or within one standard error of it."""
+    sentence = f"{name}: {measure.upper()} the best of all single models, or within one standard error of it"
+    if _waits(cells, name, [OURS, *rivals]):
+        return Claim(sentence, None, "")
+    sign = 1 if measure == "ece" else -1
+    best = min([OURS, *rivals], key=lambda method: sign * _mean(cells[name, method], measure))
+    gap = paired(cells[name, OURS], cells[name, best], measure)
+    holds = best == OURS or (gap is not None and sign * gap.mean <= gap.error)
+    own, other = (100 * _mean(cells[name, method], measure) for method in (OURS, best))
+    return Claim(sentence, holds, f"GraphFNP {own:.1f}, best {best} {other:.1f}")
+
+
+def _is_lowest(cells: Cells, name: str, measure: str, backbone: str) -> bool | None:
+    rivals = _single(name, backbone)
+    if _waits(cells, name, [OURS, *rivals]):
+        return None
+    return all(_mean(cells[name, OURS], measure) < _mean(cells[name, rival], measure) for rival in rivals)
+
+
+def _beats_raw(cells: Cells, name: str) -> bool | None:
+    if _waits(cells, name, [OURS, *PAPER_BASELINES]):
+        return None
+    return all(_mean(cells[name, OURS], "ece_raw") < _mean(cells[name, one], "ece_raw") for one in PAPER_BASELINES)
+
+
+def _most(cells: Cells, sentence: str, judge: Any) -> Claim:
+    verdicts = {name: judge(name) for name in DATASETS}
+    known, won = [n for n, v in verdicts.items() if v is not None], [n for n, v in verdicts.items() if v]
+    numbers = f"on {len(won)} of {len(known)} that are complete: {', '.join(won) or 'none'}"
+    return Claim(sentence, None if len(known) < len(DATASETS) else len(won) >= 4, numbers)
 
 
 def _rationale_f1(results: Results, backbone: str) -> Claim:
-    """On each dataset whose rows are complete: GraphFNP beside the best explainer."""
+    """On each dataset whose rows are complete: GraphFNP beside the best of the others, the trivial control included."""
     rows: dict[str, dict[str, float | None]] = {}
     for group in TABLES["rationale-f1"].only(backbones=[backbone]).groups():
         score = _mean(group.finished(results), "rationale_f1_1") if _complete(group, results) else None
@@ -120,22 +153,7 @@ def _rationale_f1(results: Results, backbone: str) -> Claim:
         won += own > other
         numbers.append(f"{name} {100 * own:.1f}, {best} {100 * other:.1f}")
     return Claim(
-        "Rationale F1 (K=1) above every explainer on 4 of 5 datasets",
+        "Rationale F1 (K=1) above every explainer and the trivial control on 4 of 5 datasets",
         None if len(known) < len(rows) else won >= 4,
-        f"holds on {won} of {len(known)}: {'; '.join(numbers) or 'none complete'}",
+        f"on {won} of {len(known)} that are complete: {'; '.join(numbers) or 'none'}",
     )
-
-
-def _beats_raw(cells: Mapping, name: str) -> bool:
-    own = _mean(cells[name, OURS], "ece")
-    return all(own < _mean(cells[name, one], "ece_raw") for one in PAPER_BASELINES)
-
-
-def _numbers(differences: Mapping[str, Paired | None], lost: list[str]) -> str:
-    known = {rival: pair for rival, pair in differences.items() if pair is not None}
-    if not known:
-        return "no cells yet"
-    hardest = max(known, key=lambda rival: known[rival].mean)
-    pair = known[hardest]
-    words = f"hardest: {hardest} {pair.mean:+.3f} ± {pair.error:.3f} (p {pair.p:.2f})"
-    return words + (f"; lost to {', '.join(lost)}" if lost else "")

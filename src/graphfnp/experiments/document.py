@@ -5,7 +5,7 @@ from pathlib import Path
 
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
-from graphfnp.experiments.render import render, render_choices, render_claims, render_ranks
+from graphfnp.experiments.render import render, render_choices, render_claims, render_outstanding, render_ranks
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import TABLES
 
@@ -24,8 +24,18 @@ def document(results: Results, images: Path | None = None) -> str:
     tables = [render(table, results, ratios) for table in TABLES.values()]
     drawn = {} if images is None else draw(results, images)
     figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
-    parts = [_head(results), render_ranks(results), render_claims(results), figures, *tables, render_choices(results)]
+    parts = [
+        _head(results), render_ranks(results), render_claims(results), figures, *tables, render_choices(results),
+        render_outstanding(results),
+    ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _count(results: Results) -> str:
+    if not results.records:
+        return "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
+    count = len(results.records)
+    return f"{count} cells, each a training or an explainer of one, all by the runner, none chosen by its test part."
 
 
 def _head(results: Results) -> str:
@@ -33,7 +43,7 @@ def _head(results: Results) -> str:
     rates = ", ".join(f"{rate:g}" for rate in LEARNING_RATES)
     return f"""# Results
 
-{len(results.records)} cells, each a training or an explainer of one, all by the runner, none chosen by its test part.
+{_count(results)}
 `graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers,
 `graphfnp table --write docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`,
 under `provenance`.

@@ -63,7 +63,7 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
                 if name in metrics
             },
             "epochs": len(history),
-            "diagnostics": _diagnostics(history[-1]),
+            "diagnostics": _diagnostics(history[-1] if history else {}),
             "provenance": provenance(cell, seconds),
         }
     )  # fmt: skip

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphfnp.experiments.claims import claims
+from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS
-from graphfnp.experiments.published import published
-from graphfnp.experiments.ranks import critical_difference, mean_ranks
+from graphfnp.experiments.published import STAND_INS, published
+from graphfnp.experiments.ranks import ranks
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import MORE_IS_BETTER, paired, summary
 from graphfnp.experiments.tables import TABLES, Group, Table
@@ -124,6 +125,8 @@ def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
     if theirs is None:
         return ["", ""]
     spread = "" if theirs.std is None else f" ± {theirs.std:.1f}"
+    if entry["dataset"] in STAND_INS:
+        return [f"{theirs.mean:.1f}{spread} (other graphs)", ""]
     return [f"{theirs.mean:.1f}{spread}", f"{100 * entry[f'{BESIDE_PUBLISHED[table]}_mean'] - theirs.mean:+.1f}"]
 
 
@@ -144,28 +147,64 @@ def _missing(table: Table, results: Results) -> str:
 
 
 def render_claims(results: Results) -> str:
-    words = {True: "holds", False: "**does not hold**", None: "waits for cells"}
-    rows = [[claim.sentence, words[claim.holds], claim.numbers] for claim in claims(results)]
-    return "## Claims\n\n" + markdown(["claim (GCN)", "", "numbers"], rows) if rows else ""
+    judged = claims(results)
+    waiting = sum(claim.holds is None for claim in judged)
+    rows = [
+        [claim.sentence, claim.verdict if claim.holds else f"**{claim.verdict}**", _p(claim.p), claim.numbers]
+        for claim in judged
+        if claim.holds is not None
+    ]
+    about = (
+        f"{len(judged)} claims, of which {waiting} have not been run (`graphfnp table claims --json` lists them all). "
+        "*p*: one-sided paired t-test against the hardest rival, after Holm's correction over all claims that have one."
+    )
+    return f"## Claims\n\n{about}" + (
+        f"\n\n{markdown(['claim (GCN, soft)', '', 'p', 'numbers'], rows)}" if rows else ""
+    )
 
 
 def render_ranks(results: Results) -> str:
     """All methods in one table, the best first: a newcomer's first look."""
     chosen = {heading: measure for heading, measure in CALIBRATION.items() if measure != "ece_raw"}
-    places, ranks = mean_ranks(results, list(chosen.values()))
-    if not places:
+    found = ranks(results, list(chosen.values()))
+    if not found.places:
         return ""
-    best = {measure: min(row[measure] for row in ranks.values()) for measure in chosen.values()}
+    best = {measure: min(row[measure] for row in found.mean.values()) for measure in chosen.values()}
     rows = [
-        [method, *(f"**{row[m]:.1f}**" if row[m] == best[m] else f"{row[m]:.1f}" for m in chosen.values())]
-        for method, row in sorted(ranks.items(), key=lambda item: item[1]["nll"])
+        [
+            method,
+            *(f"**{row[m]:.1f}**" if row[m] == best[m] else f"{row[m]:.1f}" for m in chosen.values()),
+            _p(found.wilcoxon.get(method, {}).get("nll")),
+        ]
+        for method, row in sorted(found.mean.items(), key=lambda item: item[1]["nll"])
     ]
-    luck = critical_difference(len(rows), len(places))
     where = (
-        f"Mean rank of {len(rows)} methods (1 is best) where all are complete: {', '.join(places)}. Two closer "
-        f"than {luck:.1f} may be so by luck (Nemenyi's test, 5 %)."
+        f"Mean rank of {len(rows)} methods (1 is best) over {len(found.places)} columns, {found.splits} splits: "
+        f"{', '.join(found.places)}. That all are alike has p = {_p(found.friedman['nll'])} for NLL (Friedman). *p*: "
+        "NLL against GraphFNP over all splits (Wilcoxon, Holm)."
     )
-    return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen], rows)}"
+    return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
+
+
+def render_outstanding(results: Results) -> str:
+    """What is missing, and what it would cost."""
+    found = outstanding(TABLES.values(), results)
+    if not found:
+        return "## Not run\n\nNothing is missing."
+    rows = [
+        [one.table, one.place, str(one.cells), f"{one.core_hours:.1f}", str(one.unknown) if one.unknown else ""]
+        for one in found
+    ]
+    about = (
+        f"{sum(one.cells for one in found)} cells have not been run under the present rule. Core-hours by the median "
+        "of finished cells alike, or else of an earlier rule's (`results/seconds.json`); *unknown*: cells without any. "
+        "Cells that several tables share stand with the first; settings not chosen yet may add a few."
+    )
+    return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "< .001" if value < 0.001 else f"{value:.3f}"
 
 
 def render_choices(results: Results) -> str:

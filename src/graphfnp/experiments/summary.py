@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from scipy.stats import t as student
+from scipy.stats import ttest_rel
 
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import Group, Table
@@ -30,6 +30,11 @@ class Paired:
     error: float  # standard error of the mean
     p: float  # of Student's paired test, two-sided
     seeds: int
+
+    @property
+    def lower(self) -> float:
+        """One-sided: how probable so low a mean is if this is not lower than that."""
+        return self.p / 2 if self.mean < 0 else 1 - self.p / 2
 
 
 def summary(group: Group, results: Results) -> dict[str, Any] | None:
@@ -84,12 +89,27 @@ def paired(this: Sequence[Mapping[str, Any]], that: Sequence[Mapping[str, Any]],
     """This minus that on the seeds both have; None with fewer than two."""
     ours, theirs = ({record["seed"]: _of_cell(record).get(measure) for record in records} for records in (this, that))
     pairs = [(ours[seed], theirs.get(seed)) for seed in ours]
-    differences = [mine - other for mine, other in pairs if mine is not None and other is not None]
+    known = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
+    differences = [mine - other for mine, other in known]
     if len(differences) < 2:
         return None
     mean, error = fmean(differences), stdev(differences) / sqrt(len(differences))
-    p = 2 * float(student.sf(abs(mean) / error, len(differences) - 1)) if error > 0 else float(mean == 0)
+    p = float(ttest_rel(*zip(*known, strict=True)).pvalue) if error > 0 else float(mean == 0)
     return Paired(mean, error, p, len(differences))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's correction for the number of tests: of the i-th smallest of m, the largest so far of (m - i + 1) p.
+
+    >>> [round(q, 2) for q in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p)), key=p.__getitem__)
+    corrected, largest = [0.0] * len(p), 0.0
+    for place, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - place) * p[number]))
+        corrected[number] = largest
+    return corrected
 
 
 def summaries(table: Table, results: Results) -> list[dict[str, Any]]:

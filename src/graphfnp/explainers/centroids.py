@@ -49,6 +49,16 @@ def centroid_rationales(
     )
 
 
+def embedding_centroids(
+    classifier: GraphClassifier, graphs: PackedGraphs, per_class: int = PER_CLASS, seed: int = 0
+) -> Rationales:
+    """The trivial control: k-means of the embedded graphs of each class, with nothing explained."""
+    embedding = collect(classifier, graphs).embedding
+    centres = [k_means(embedding[graphs.y == label], per_class, seed) for label in graphs.y.unique().tolist()]
+    labels = graphs.y.unique().repeat_interleave(torch.tensor([len(centre) for centre in centres]))
+    return Rationales(torch.cat(centres), labels)
+
+
 def k_means(points: Tensor, clusters: int, seed: int) -> Tensor:
     """[clusters, dims]: the centres; fewer where there are fewer different points."""
     clusters = min(clusters, len(torch.unique(points, dim=0)))

@@ -83,6 +83,12 @@ def explain(
         named = _named(explainer)
         explainer = named.make(schema, seed)
     scored = scored or (named.scored if named else "edges")
+    if scored == "edges" and not getattr(model, "differentiable", True):
+        raise InvalidConfig(
+            f"masks of edges for a {type(model).__name__}, which has no gradients",
+            "an explainer that leaves nodes out: subgraphx or gstarx",
+            "choose one of these",
+        )
     facade = Explainer(
         model, explainer, "phenomenon", ModelConfig("multiclass_classification", "graph", returns),
         node_mask_type="object" if scored == "nodes" else None, edge_mask_type="object" if scored == "edges" else None,

@@ -10,7 +10,7 @@ from torch_geometric.explain.algorithm.utils import set_masks
 from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales
+from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales, embedding_centroids
 from graphfnp.explainers.edge_masks import edge_pairs
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
 from graphfnp.explainers.explanations import SHARE, Explanations, global_edge_index, kept_edges, node_owner
@@ -32,7 +32,9 @@ from graphfnp.randomness import stream
 from graphfnp.rationales import Rationales
 
 # Model-level: they look for graphs of their own, not for parts of given ones.
-GENERATORS: dict[str, Callable[..., Rationales]] = {"xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales}
+GENERATORS: dict[str, Callable[..., Rationales]] = {
+    "xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales, "centroids": embedding_centroids,
+}  # fmt: skip
 TRUE_CLASSES = {"mutagenicity": 0}  # NH2 and NO2 are reasons for this class only; elsewhere truth belongs to all
 
 
