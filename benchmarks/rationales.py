@@ -16,6 +16,7 @@ from typing import Any
 
 import networkx as nx
 import torch
+from graphfnp.decoding.evidence import evidence
 from rdkit import Chem
 
 from graphfnp.datasets.attachments import fragment_of
@@ -26,7 +27,6 @@ from graphfnp.datasets.structures import structure_to_mol
 from graphfnp.decoding.candidates import drawn_candidates
 from graphfnp.decoding.config import DecodingConfig, decoding_for
 from graphfnp.decoding.coverage import alerts_of, data_evidence
-from graphfnp.decoding.evidence import evidence
 from graphfnp.decoding.explanation import explain_by_rationales
 from graphfnp.decoding.find import find_rationales
 from graphfnp.decoding.records import rationale_records

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
+import torch
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.methods import CLASSIFIERS, make_config
+from graphfnp.methods import CLASSIFIERS, make_classifier, make_config
 from graphfnp.settings import from_json, names, to_json, with_overrides
 from graphfnp.training_config import TrainingConfig
+from tiny_graphs import TYPED, small
 
 
 @dataclass(frozen=True)
@@ -99,15 +101,15 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_paper_preset_is_the_literal_method() -> None:
-    paper = make_config("paper")
-    assert (paper.latent, paper.bandwidth, paper.posterior, paper.label_head) == (
-        "projected", "learned", "amortised", "concatenate",
-    )  # fmt: skip
-    assert (paper.link_weight, paper.separation_weight, paper.subgraph_weight) == (0, 0, 0)
-    assert (paper.draws, paper.decoder.form, paper.decoder.size_condition) == ("plain", "prefix", False)
+    paper = make_classifier("paper", TYPED, small("paper", width=16))
+    # kappa = exp(-D / (2 sqrt d)): the squared distance 8 in 16 dimensions gives exp(-1).
+    z = torch.zeros(1, 16)
+    assert float(paper.correlation.log_probability(z, z + 0.5**0.5).detach()) == pytest.approx(-1.0, abs=1e-5)
+    assert (paper.draws, paper.config.decoder.form, paper.config.decoder.size_condition) == ("plain", "prefix", False)
+    assert [phase.learning_rate_scale for phase in paper.finishing_phases()] == [0.01]  # of 1e-3: the paper's 1e-5
 
 
-@pytest.mark.parametrize("name", ["rationales_per_class", "local_dim", "head_layers", "head_width"])
-def test_a_count_below_one_is_an_error_that_names_it(name: str) -> None:
+@pytest.mark.parametrize(("method", "name"), [("graphfnp", "rationales_per_class"), ("paper", "width")])
+def test_a_count_below_one_is_an_error_that_names_it(method: str, name: str) -> None:
     with pytest.raises(InvalidConfig, match=f"{name}=0"):
-        make_config("graphfnp", {name: 0})
+        make_config(method, {name: 0})

@@ -27,7 +27,7 @@ from graphfnp.weight_average import WeightAverage
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 PLAN = Plan(
-    "ba2motifs", overrides=small("graphfnp", subgraph_weight=0.5), training=replace(TINY_TRAINING, epochs=4),
+    "ba2motifs", overrides=small("graphfnp"), training=replace(TINY_TRAINING, epochs=4, parts=0.5),
     data_options={"limit": 32},
 )  # fmt: skip
 

@@ -27,7 +27,13 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or (self.parts or 0) < 0 or not shares_are_fine:
+        if (
+            self.epochs < 1
+            or self.batch_size < 1
+            or self.learning_rate <= 0
+            or (self.parts or 0) < 0
+            or not shares_are_fine
+        ):
             raise InvalidConfig(
                 f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
                 f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}",

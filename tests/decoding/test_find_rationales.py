@@ -8,23 +8,22 @@ import networkx as nx
 import pytest
 import torch
 
-from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
+from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
 from graphfnp.datasets.fragments import as_networkx, part
 from graphfnp.datasets.motifs import motif_name
 from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.datasets.structures import structure_to_mol, structures_from_graphs
+from graphfnp.datasets.structures import graphs_from_structures, structure_to_mol, structures_from_graphs
 from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.decoding.candidates import nearest_parts, refined_hash
 from graphfnp.decoding.config import decoding_for
 from graphfnp.decoding.coverage import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
-from graphfnp.decoding.evidence import evidence
-from graphfnp.decoding.explanation import edge_losses, explain_by_rationales, kernel_odds
-from graphfnp.decoding.find import is_sound
+from graphfnp.decoding.explanation import explain_by_rationales, leans_on
+from graphfnp.decoding.find import is_valid
+from graphfnp.decoding.kernels import specific_kernel
+from graphfnp.decoding.neighbourhoods import node_links
 from graphfnp.decoding.pruning import pruned
 from graphfnp.decoding.records import rationale_records
-from graphfnp.decoding.support import Support
 from graphfnp.decoding.tokens import with_known_features, with_usual_features
-from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_classifier
@@ -65,11 +64,14 @@ def test_rationales_of_molecules_are_molecules(untrained, molecules, training_gr
     found = find_rationales(untrained, config, 0, molecules)
     assert found is not None
     assert len(found.structures) == len(found.source) == len(found) == 4
-    assert all(structure_to_mol(structure, molecules.schema) is not None for structure in found.structures)
+    drawn = [structure for structure in found.structures if structure is not None]
+    assert all(structure_to_mol(structure, molecules.schema) is not None for structure in drawn)
+    reached = [structure is not None for structure in found.structures]
+    assert reached == (found.similarity >= 0.5).tolist()  # what the kernel does not answer to is not shown
     if not training_graphs:
         assert set(found.source) == {"decoder"}
     again = find_rationales(untrained, config, 0, molecules)
-    assert [s.edges for s in found.structures] == [s.edges for s in again.structures]
+    assert [s and s.edges for s in found.structures] == [s and s.edges for s in again.structures]
 
 
 def test_parts_alone_can_be_candidates(untrained, molecules) -> None:
@@ -77,7 +79,7 @@ def test_parts_alone_can_be_candidates(untrained, molecules) -> None:
     found = find_rationales(untrained, config, 0, molecules)
     assert set(found.source) == {"training part"}
     with pytest.raises(InvalidConfig):
-        DecodingConfig(candidates=0)
+        DecodingConfig(candidates=0, training_graphs=0)
 
 
 def test_nearest_parts_come_from_the_class_of_the_rationale(molecules) -> None:
@@ -101,35 +103,28 @@ def test_hash_is_equal_for_renumbered_structures_only() -> None:
 # ---------------------------------------------------------------- pruning
 
 
-def test_pruning_names_the_smaller_structure_where_the_data_cannot_tell(tiny_run: Run) -> None:
-    """Whatever the model thinks of it, what it prunes stays connected, large enough, and speaks for its class."""
-    graphs, model = tiny_run.dataset().train, tiny_run.model
-    with_tail = plain(*CYCLE, (0, 5))
-    config = DecodingConfig(tolerance=0.0)
-    smaller = pruned(model, [with_tail], torch.tensor([0]), config, Support.of(graphs))[0]
-    assert nx.is_connected(as_networkx(smaller))
-    assert smaller.num_nodes >= config.smallest
-    # Tolerance is of the odds for the class: a rationale of the class the model takes this for.
-    count = len(model.classifier.rationales())
-    believed = evidence(model, [with_tail] * count, torch.arange(count)).log_odds.argmax()
-    free = pruned(model, [with_tail], believed.view(1), replace(config, tolerance=1e6))[0]
+def test_pruning_keeps_the_floor_and_takes_what_the_kernel_does_not_need(tiny_run: Run) -> None:
+    model, config = tiny_run.model, DecodingConfig()
+    with_tail, rationales = plain(*CYCLE, (0, 5)), model.classifier.rationales()
+    owner = torch.tensor([0])
+    none_may_go = pruned(model, rationales, [with_tail], owner, torch.tensor([1.1]), config)[0]
+    assert none_may_go.num_nodes == 6
+    free = pruned(model, rationales, [with_tail], owner, torch.tensor([0.0]), config)[0]
+    assert nx.is_connected(as_networkx(free))
     assert free.num_nodes == config.smallest
 
 
-def test_support_is_where_a_structure_occurs() -> None:
-    support = Support.of(generate_ba2motifs(8))
-    assert support(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
-    assert torch.equal(support(plain(*CYCLE)), support(plain(*CYCLE, (0, 5))))
-    assert support.log_odds_ratio(plain(*HOUSE), 1) > 0 > support.log_odds_ratio(plain(*HOUSE), 0)
-    assert support.log_odds_ratio(plain(*HOUSE, (0, 3)), 1) < 0  # occurs nowhere
-    assert support.f1(plain(*HOUSE), 1) == 1
-    assert support.f1(plain((0, 1), (1, 2)), 1) == pytest.approx(2 / 3)  # a path is in every graph
+def test_a_kernel_to_the_other_class_counts_against_a_structure() -> None:
+    rationales = Rationales(torch.zeros(3, 2), torch.tensor([0, 0, 1]))
+    kernel = torch.tensor([[0.8, 0.6, 0.5], [0.1, 0.2, 0.9]])
+    expected = torch.tensor([[0.4, 0.3, 0.5 * 0.2], [0.1 * 0.1, 0.2 * 0.1, 0.9 * 0.8]])
+    assert torch.allclose(specific_kernel(kernel, rationales), expected)
 
 
 def test_restored_charges_must_cancel() -> None:
     schema = Schema(("a", "b"), "molecule", (3,), node_types=("C", "N", "O"), edge_types=("single", "double"))
-    assert is_sound(Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0))), schema)
-    assert not is_sound(Structure((0, 1, 0, 0, 0), ((0, 1, 0), (1, 2, 0), (1, 3, 0), (1, 4, 0))), schema)
+    assert is_valid(Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0))), schema)
+    assert not is_valid(Structure((0, 1, 0, 0, 0), ((0, 1, 0), (1, 2, 0), (1, 3, 0), (1, 4, 0))), schema)
 
 
 # ---------------------------------------------------------------- evidence in the data
@@ -228,26 +223,27 @@ def test_explanation_marks_the_motif_and_scores_every_edge(tiny_run: Run, tmp_pa
     assert "explanations.json" in page.read_text()
 
 
-def test_edge_losses_agree_with_leaving_the_edge_out_by_hand(tiny_run: Run) -> None:
-    model, graphs = tiny_run.model, tiny_run.dataset().test.select([0])
-    own = model.classifier.rationales().label == 0
-    _, kernel = edge_losses(model, graphs, torch.tensor([0]), own[None], seed=0)
-    falls = []
-    with torch.no_grad():
-        whole = kernel_odds(model.classifier.mean_correlation(graphs.batch(), 8), own[None])
-        for a, b in graphs.edge_index.T.tolist():
-            keep = ~(
-                ((graphs.edge_index == torch.tensor([[a], [b]])).all(0))
-                | ((graphs.edge_index == torch.tensor([[b], [a]])).all(0))
-            )
-            index = graphs.edge_index[:, keep]
-            thinned = replace(
-                graphs, edge_index=index, edge_ptr=torch.tensor([0, index.shape[1]]),
-                x=degree_feature(index, len(graphs.x)),
-            )  # fmt: skip
-            falls.append(float(whole - kernel_odds(model.classifier.mean_correlation(thinned.batch(), 8), own[None])))
-    expected = torch.tensor(falls).clamp(min=0)
-    assert torch.allclose(kernel, expected / expected.max().clamp(min=1e-9), atol=1e-3)
+def test_a_node_is_as_linked_as_its_neighbourhoods_encoded_by_themselves(tiny_run: Run) -> None:
+    model, graphs = tiny_run.model, tiny_run.dataset().test.select([0, 1])
+    target = torch.tensor([0, 1])
+    found = node_links(model, graphs, target)
+    label, expected = model.classifier.rationales().label, []
+    for number, whole in enumerate(structures_from_graphs(graphs)):
+        graph = as_networkx(whole)
+        balls = {node: [node, *graph[node]] for node in graph}
+        small = graphs_from_structures([part(whole, ball) for ball in balls.values()], graphs.schema)
+        with torch.no_grad():
+            kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
+        linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
+        for node in graph:
+            holding = [(1 / len(ball), linked[centre]) for centre, ball in balls.items() if node in ball]
+            expected.append(sum(w * value for w, value in holding) / sum(w for w, _ in holding))
+    assert torch.allclose(found, torch.tensor(expected), atol=1e-4)
+
+
+def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:
+    assert leans_on(0.99) == "leans on nothing the model knows"
+    assert leans_on(0.2) is None
 
 
 # ---------------------------------------------------------------- sentences

@@ -132,7 +132,7 @@ def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
     results = complete(tmp_path, table)
     cells = {group.row.label: group.cells(results)[0] for group in table.groups()}
     full = dict(cells["graphfnp"].overrides)
-    assert dict(cells["w/o EM"].overrides) == {**full, "optimization": "joint"}
+    assert dict(cells["w/o EM"].overrides) == {**full, "ablation": "EM"}
 
 
 def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
@@ -140,7 +140,7 @@ def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
     results = results_of(tmp_path)
     while missing := table.missing(results):
         for cell in missing:
-            learned = cell.overrides.get("training.parts") or cell.overrides.get("subgraph_weight")
+            learned = cell.overrides.get("training.parts")
             results.add(cell, record(cell, nll=0.4 + cell.seed / 100 if learned else 0.5 + cell.seed / 100))
     text = render(table, results)
     assert "NLL - without (p)" in text

@@ -11,7 +11,6 @@ from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import Schema
 from graphfnp.model.breadth_first import breadth_first_decisions
-from graphfnp.model.decoder_beam import beam_search
 from graphfnp.model.decoder_sampling import PartialGraphs, decisions_of, sample
 from graphfnp.model.graph_decoder import GraphDecoder, GraphDecoderConfig
 from graphfnp.rationales import Structure
@@ -168,42 +167,3 @@ def test_training_on_ba2motifs_raises_the_likelihood_of_unseen_graphs() -> None:
         (-decoder.log_likelihood(breadth_first_decisions(train, order), train.y[:, None].float()).mean()).backward()
         optimizer.step()
     assert likelihood() > before + 30  # from about -90 towards -32
-
-
-# ---------------------------------------------------------------- beam search
-
-
-def test_a_wide_beam_finds_the_most_probable_graphs_with_their_likelihood() -> None:
-    decoder, z = decoder_for(), torch.randn(2, 4, generator=generator())
-    with torch.no_grad():
-        for parameter in decoder.edge_head.parameters():
-            parameter.mul_(2)
-    found, row, log_p = beam_search(decoder, z, torch.tensor([3, 2]), width=400)
-    assert all(nx.is_connected(as_networkx(s)) for s in found)
-    assert {s.num_nodes for s, r in zip(found, row.tolist(), strict=True) if r == 1} == {2}
-    assert torch.allclose(decoder.log_likelihood(decisions_of(found), z[row]), log_p, atol=1e-4)
-    assert len({(r, s.node_type, s.edges) for s, r in zip(found, row.tolist(), strict=True)}) == len(found)
-    # Two nodes of two types and two kinds of edges: 2 x 2 x 2 graphs, all found, nothing else.
-    assert int((row == 1).sum()) == 8
-    drawn = sample(decoder, z[:1].expand(500, 4), torch.full((500,), 3), generator=generator(), connected=False)
-    joined = [s for s in drawn if nx.is_connected(as_networkx(s))]
-    best = decoder.log_likelihood(decisions_of(joined), z[:1].expand(len(joined), 4)).max()
-    assert log_p[row == 0].max() >= best - 1e-4
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_beams_are_exact_in_both_forms_and_better_than_greedy(form: str) -> None:
-    decoder, z, sizes = decoder_for(form=form), torch.randn(3, 4, generator=generator()), torch.tensor([5, 6, 4])
-    found, row, log_p = beam_search(decoder, z, sizes, width=6)
-    assert [s.num_nodes for s in found] == sizes[row].tolist()
-    assert torch.allclose(decoder.log_likelihood(decisions_of(found), z[row]), log_p, atol=1e-4)
-    greedy = beam_search(decoder, z, sizes, width=1)[2]
-    best = torch.stack([log_p[row == r].max() for r in range(3)])
-    assert (best >= greedy - 1e-5).all()
-
-
-def test_beams_keep_the_rules() -> None:
-    z, sizes = torch.randn(4, 4, generator=generator()), torch.full((4,), 7)
-    found, _, _ = beam_search(decoder_for(), z, sizes, 5, AtMostTwoNeighbours())
-    assert found
-    assert max(degree for s in found for _, degree in as_networkx(s).degree) == 2

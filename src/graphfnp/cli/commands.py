@@ -31,8 +31,8 @@ SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
 DEMO = Plan(
     "ba2motifs",
-    overrides={"backbone.width": 128, "subgraph_weight": 1.0},
-    training=TrainingConfig(epochs=50, finishing_epochs=10),
+    overrides={"backbone.width": 128},
+    training=TrainingConfig(epochs=50, parts=1.0, finishing_epochs=10),
 )
 
 

@@ -22,13 +22,7 @@ def rationales(
         str, typer.Option(help="Where candidates come from: both, decoder, or training (parts of training graphs).")
     ] = "both",
     temperature: Annotated[float | None, typer.Option(help="Of the decoder; 0: most probable decisions only.")] = None,
-    beam: Annotated[
-        int | None, typer.Option(help="Most probable graphs of each size, by beam search, in the place of draws.")
-    ] = None,
     largest: Annotated[int | None, typer.Option(help="Nodes (heavy atoms) of the largest candidate.")] = None,
-    size_decay: Annotated[
-        float | None, typer.Option(help="Size prior: size n is drawn with weight proportional to this to the power n.")
-    ] = None,
     other: Annotated[
         list[Path] | None, typer.Option("--other", help="Run with another seed, to see what is stable; repeatable.")
     ] = None,
@@ -60,9 +54,7 @@ def rationales(
     changes: dict[str, Any] = {"candidates": candidates if source != "training" else 0}
     if source == "decoder":
         changes["training_graphs"] = 0
-    elif source == "training":
-        changes["training_graphs"] = max(20, decoding_for(schema).training_graphs)
-    given = {"temperature": temperature, "beam": beam, "largest": largest, "size_decay": size_decay}
+    given = {"temperature": temperature, "largest": largest}
     changes |= {name: value for name, value in given.items() if value is not None}
     config = replace(decoding_for(schema), **changes)
     usual = config == decoding_for(schema) and seed == 0
@@ -84,14 +76,21 @@ def rationales(
     if as_json:
         typer.echo(json.dumps(records, indent=1))
         return
-    table = Table("rationale", "class", "p(class)", "kernel", "coverage", "precision", box=SIMPLE_HEAD)
+    table = Table("rationale", "class", "kernel", "link precision", "coverage", box=SIMPLE_HEAD)
     table.add_column("structure", overflow="fold")
     for record in records:
-        shape = record.get("fragment") or record["smiles"] or record["words"] or record["motif"] or "not valid"
+        shape = (
+            record.get("fragment")
+            or record["smiles"]
+            or record["words"]
+            or record["motif"]
+            or record["reason"]
+            or "a graph"
+        )
         alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""
         table.add_row(
-            f"R{record['rationale']}", escape(record["label"]), percent(record["class_probability"]),
-            number(record["similarity"]), percent(record["coverage"]), percent(record["precision"]),
+            f"R{record['rationale']}", escape(record["label"]), number(record["structure_kernel"]),
+            percent(record.get("link_precision")), percent(record["coverage"]),
             escape(shape + alerts),
         )  # fmt: skip
     console.print(table)

@@ -98,7 +98,8 @@ def _shared(model: TrainedModel, rationales: Rationales, small: list[Structure],
     The best answered structure comes first; a rationale keeps its own where none before it has its floor.
     """
     score = specific_kernel(structure_kernels(model, small), rationales)  # [structures, rationales]
-    result, taken = list(small), []
+    result = list(small)
+    taken: list[int] = []
     for j in score.diagonal().argsort(descending=True).tolist():
         same = [k for k in taken if rationales.label[k] == rationales.label[j] and score[k, j] >= floor[j]]
         if same:

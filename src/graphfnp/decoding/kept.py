@@ -14,6 +14,7 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.decoding.config import DecodingConfig, decoding_for
 from graphfnp.decoding.coverage import data_evidence
 from graphfnp.decoding.find import find_rationales
+from graphfnp.decoding.measures import rationale_measures
 from graphfnp.decoding.records import rationale_records
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.graphs import PackedGraphs, Schema
@@ -50,7 +51,11 @@ def decode(
     if found is None:
         raise InvalidGraphs("a method without rationales", "a graphfnp model", "train with --method graphfnp")
     evidence = [] if dataset is None or train is None else data_evidence(model, found, train, dataset.test)
-    records = rationale_records(found, schema, evidence, others)
+    each: list[dict[str, float | None]] = []
+    whole: dict[str, float] = {}
+    if dataset is not None and len(dataset.split.test):
+        each, whole = rationale_measures(model, found, dataset.test, seed)
+    records = rationale_records(found, schema, evidence, others, each, whole)
     named = sorted({near["graph"] for record in records for near in record.get("nearest", ())})
     place = {graph: k for k, graph in enumerate(named)}
     for record in records:

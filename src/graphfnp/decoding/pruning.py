@@ -21,7 +21,7 @@ def pruned(
     floor: Tensor,
     config: DecodingConfig,
 ) -> list[Structure]:
-    """Leave out unit after unit of every structure, the one whose loss costs least, while its kernel keeps ``floor``."""
+    """Leave out unit after unit of every structure, the one that costs least, while its kernel keeps ``floor``."""
     schema, current = model.classifier.schema, list(structures)
     shrinking = set(range(len(current)))
     while shrinking:

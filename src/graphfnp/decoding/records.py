@@ -1,6 +1,6 @@
 """One record for each rationale: its structure, names, evidence, and a sentence that says it all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphfnp.datasets.attachments import fragment_smiles
@@ -11,7 +11,7 @@ from graphfnp.decoding.patterns import smarts_of
 from graphfnp.graphs import Schema
 from graphfnp.rationales import Rationales, Structure
 
-NO_MOLECULE = "no candidate was a molecule"
+NO_STRUCTURE = "no small structure reaches kernel .5; the best has {:.2f}"
 
 
 def rationale_records(
@@ -19,13 +19,35 @@ def rationale_records(
     schema: Schema,
     evidence: Sequence[DataEvidence] = (),
     others: Sequence[Rationales] = (),
+    measures: Sequence[Mapping[str, float | None]] = (),
+    of_model: Mapping[str, float] | None = None,
 ) -> list[dict[str, Any]]:
-    """What ``rationales.json`` holds; ``others`` are the rationales of runs with other seeds."""
+    """What ``rationales.json`` holds; ``others`` are the rationales of runs with other seeds.
+
+    ``measures`` of each rationale on test graphs and those ``of_model``, the same in every record, join them.
+    """
     stable = _stability(rationales, schema, others)
-    return [
+    records = [
         _record(rationales, schema, number, evidence[number] if evidence else None, stable[number])
         for number in range(len(rationales))
     ]
+    for record, measured in zip(records, measures, strict=False):
+        record |= {**measured, "model": dict(of_model or {})}
+    return records
+
+
+def same_as(rationales: Rationales, number: int) -> int | None:
+    """Number, counted from 1, of the first rationale of the class that answers to the same structure; None: itself."""
+    structure, label = rationales.structures[number], rationales.label[number]
+    for k in range(number):
+        other = rationales.structures[k]
+        if structure is not None and other is not None and rationales.label[k] == label and _same(structure, other):
+            return k + 1
+    return None
+
+
+def _same(one: Structure, other: Structure) -> bool:
+    return (one.node_type, one.edges, one.names) == (other.node_type, other.edges, other.names)
 
 
 def _record(
@@ -40,7 +62,8 @@ def _record(
         "label": label,
         "num_nodes": 0 if structure is None else structure.num_nodes,
         "valid": structure is not None and (smiles is not None or not molecule),
-        "reason": NO_MOLECULE if molecule and smiles is None else None,
+        "reason": None if structure is not None else _unreached(rationales, number),
+        "same_as": same_as(rationales, number) if rationales.structures else None,
         "smiles": smiles,
         "fragment": fragment_smiles(structure, schema) if smiles is not None and structure is not None else None,
         "smarts": smarts_of(structure, schema) if smiles is not None and structure is not None else None,
@@ -50,7 +73,7 @@ def _record(
         "source": rationales.source[number] if rationales.source else None,
         "class_probability": _number(rationales.class_probability, number),
         "log_odds": _number(rationales.log_odds, number),
-        "similarity": _number(rationales.similarity, number),
+        "structure_kernel": _number(rationales.similarity, number),
         "coverage": None,
         "precision": None,
         "stability": stability,
@@ -129,6 +152,10 @@ def _stability(rationales: Rationales, schema: Schema, others: Sequence[Rational
         ]
         result.append(sum(again) / len(again))
     return result
+
+
+def _unreached(rationales: Rationales, number: int) -> str:
+    return NO_STRUCTURE.format(0.0 if rationales.similarity is None else float(rationales.similarity[number]))
 
 
 def _number(values: Any, number: int) -> float | None:

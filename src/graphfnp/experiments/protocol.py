@@ -18,7 +18,7 @@ TUNING_SEEDS = (0, 1)  # rates and knobs are compared on these, by mean validati
 PROTOCOL = 2
 
 # Counted up when a method's defaults or code change its results, so that cells of the old one are not taken for it.
-REVISIONS: dict[str, int] = {"bbp": 1, "graphfnp": 8, "no-rationales": 2, "graph-gp": 4, "evidential": 2}
+REVISIONS: dict[str, int] = {"bbp": 1, "graphfnp": 9, "no-rationales": 3, "paper": 1, "graph-gp": 4, "evidential": 2}
 
 BACKBONES = ("gcn", "gat")
 OURS = ("graphfnp", "no-rationales", "paper")
@@ -40,8 +40,8 @@ KNOBS: dict[str, Mapping[str, Any]] = {
     "laplace": {"backbone.dropout": 0.2},
     "swag": {"scale": 4.0},
     "forest": {"smallest_leaf": 3},
-    "graphfnp": {"subgraph_weight": 1.0},
-    "no-rationales": {"subgraph_weight": 1.0},
+    "graphfnp": {"training.parts": 1.0},
+    "no-rationales": {"training.parts": 1.0},
     "paper": {"kl_weight": 0.1},
 }
 
@@ -52,9 +52,7 @@ FIXED: dict[str, Mapping[str, Any]] = {
     "paper": {"generation_weight": 0.0},
 }
 
-# Random parts of the graphs in the loss: those that handle them by themselves, and how much they weigh where they are.
-PARTS_SETTING = {"graphfnp": "subgraph_weight", "no-rationales": "subgraph_weight"}
-PARTS_WEIGHT = 0.3
+PARTS_WEIGHT = 0.3  # of random parts of the graphs in the loss, where a method learns from them
 
 WITHOUT_NETWORK = ("forest",)  # no learning rate to choose, and the same under every backbone
 
@@ -66,11 +64,10 @@ TUNED_AS = {"deep-ensemble": "vanilla"}
 MOTIF_SEEDS = (8, 9, 10)
 LEARNED = {"training.learning_rate": 1e-3, "training.epochs": 40}
 ATTENDED = {"training.learning_rate": 1e-3, "training.epochs": 60, "prior_floor": 0.5}
-# Parts count as much as wholes: here a part is either the reason or knows nothing. PGExplainer's model has a head of
-# one layer, which must look for something in both classes: one of two may take whatever is no house for a cycle.
-PARTS = {**LEARNED, "subgraph_weight": 1.0}
+# Parts count as much as wholes: here a part is either the reason or knows nothing.
+PARTS = {**LEARNED, "training.parts": 1.0}
 MOTIFS: dict[str, Mapping[str, Any]] = {
-    "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": {**PARTS, "head_layers": 1},
+    "vanilla": LEARNED, "graphfnp": PARTS, "no-rationales": PARTS,
     "gsat": {**ATTENDED, "backbone.batch_norm": False},
 }  # fmt: skip
 

@@ -12,7 +12,6 @@ from graphfnp.experiments.protocol import (
     CALIBRATED,
     COLUMNS,
     METHODS,
-    PARTS_SETTING,
     PARTS_WEIGHT,
     WITHOUT_NETWORK,
     Column,
@@ -180,10 +179,10 @@ TABLES = {
         Table(
             "ablation", "Ablation (Table 3)",
             (
-                Row("w/o z^D", "graphfnp", {"graph_embedding": "withheld"}),
-                Row("w/o C", "graphfnp", {"correlation": "kernel"}),
-                Row("w/o z^R", "graphfnp", {"rationales": "none"}),
-                Row("w/o EM", "graphfnp", {"optimization": "joint"}),
+                Row("w/o z^D", "graphfnp", {"ablation": "z_D"}),
+                Row("w/o C", "graphfnp", {"ablation": "C"}),
+                Row("w/o z^R", "graphfnp", {"ablation": "z_R"}),
+                Row("w/o EM", "graphfnp", {"ablation": "EM"}),
                 Row("graphfnp", "graphfnp"),
             ),
             ABLATED, ("gcn",),
@@ -199,7 +198,7 @@ TABLES = {
         Table(
             "parts", "Learning from parts, for every method: without above, with below",
             tuple(
-                Row(name + suffix, name, {PARTS_SETTING.get(name, "training.parts"): weight}, against=name)
+                Row(name + suffix, name, {"training.parts": weight}, against=name)
                 for suffix, weight in (("", 0.0), (", parts", PARTS_WEIGHT))
                 for name in PARTED
             ),

@@ -92,8 +92,13 @@ class GraphFNP(RationaleModel):
         local = self.local_rationale.summarise(links, self.local_rationale.statistics(rationales)).at(noise)
         z = encoded.graph_embedding.at(self.graph_noise(outer, seed)).unsqueeze(1)
         logits = self.label_head(z, local, inplace=True)
-        linked = (links > 0.5).any(-1, keepdim=True) if self.config.ablation != "C" else links.new_ones(1, dtype=bool)
-        return torch.where(linked, logits, self.log_prior).flatten(0, 1)
+        if self.config.ablation == "C":
+            return logits.flatten(0, 1)
+        if torch.is_grad_enabled():  # explainers: the expectation over links has a gradient, their draws have none
+            logits = log_mixture(logits, log_no_link(log_kappa), self.log_prior)
+        else:
+            logits = torch.where((links > 0.5).any(-1, keepdim=True), logits, self.log_prior)
+        return logits.flatten(0, 1)
 
     def links(self, log_kappa: Tensor, uniform: Tensor) -> Tensor:
         """C drawn at ``uniform``, or in the ablation kappa itself."""
@@ -133,7 +138,8 @@ class GraphFNP(RationaleModel):
         log_kappa = self.correlation.log_probability(self.kernel_embedding(encoded).sample(), rationales)
         with torch.no_grad():
             logits = self.linked_logits(encoded.graph_embedding.sample(), rationales, log_kappa)
-            target = evidence(logits, batch.y, self.log_prior)
+            # With P(some link) = sqrt(e) and linked draws as sure as that, the mixture of both is as sure as e.
+            target = evidence(logits, batch.y, self.log_prior).sqrt()
         own, weight = own_class(batch.y, self.rationale_prior.label), self.class_weight[batch.y]
         return {
             "links": (weight * link_loss(log_kappa, own, target)).mean(),
@@ -151,12 +157,19 @@ class GraphFNP(RationaleModel):
             rationales = self.rationale_prior().sample()
             log_kappa = self.correlation.log_probability(self.kernel_embedding(encoded).sample(), rationales)
         logits = self.linked_logits(z, rationales, log_kappa)
-        return {"data": self.mixture_loss(logits, log_no_link(log_kappa), batch)}
+        # Half by what is said, half by what the linked draws say: by the former alone they grow too sure under shift.
+        return {
+            "data": 0.5 * self.mixture_loss(logits, log_no_link(log_kappa), batch),
+            "linked": 0.5 * self.cross_entropy(logits, batch.y, batch.weight),
+        }
 
     def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
         """Without EM: both steps' terms at once, nothing held fixed."""
         expectation = self.rationales_loss(batch, encoded, held_fixed=False)
-        return {**self.classifier_loss(batch, encoded, held_fixed=False), **{f"e_{k}": v for k, v in expectation.items()}}
+        return {
+            **self.classifier_loss(batch, encoded, held_fixed=False),
+            **{f"e_{k}": v for k, v in expectation.items()},
+        }
 
     def mixture_loss(self, logits: Tensor, log_unreached: Tensor, batch: Batch) -> Tensor:
         """-log p(y | G), the prior's share included."""
@@ -180,7 +193,7 @@ class GraphFNP(RationaleModel):
 
     @torch.no_grad()
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
-        """Start the rationales at class-wise centroids of graphs that the classifier knows, once it has learned some."""
+        """Start the rationales at class-wise centroids of graphs that the classifier knows, once it knows some."""
         wait = min(START_AFTER * epochs, START_WITHIN / max(len(graphs), 1), epochs - 1)
         if self.started or not self.has_rationales or epoch < wait:
             return
@@ -202,7 +215,7 @@ class GraphFNP(RationaleModel):
         log_kappa = self.correlation.log_probability(z, self.rationale_prior().mean)
         nearest = log_kappa.masked_fill(~own_class(y, self.rationale_prior.label), -math.inf).amax(-1)
         typical = -nearest[nearest.isfinite()].mean()
-        self.correlation.log_bandwidth += (2 * typical).clamp(min=1e-4).log()
+        self.correlation.log_bandwidth.add_((2 * typical).clamp(min=1e-4).log())
         self.started.fill_(True)
         self.train(was_training)
 

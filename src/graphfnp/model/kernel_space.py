@@ -19,8 +19,8 @@ class KernelSpace(nn.Module):
         super().__init__()
         self.layers = mlp(dims, dims, dims)
         with torch.no_grad():
-            self.layers[-1].weight.mul_(INITIAL_SCALE)
-            self.layers[-1].bias.zero_()
+            for parameter, factor in zip(self.layers[-1].parameters(), (INITIAL_SCALE, 0.0), strict=True):
+                parameter.mul_(factor)
 
     def forward(self, z: Tensor) -> Tensor:
         return z + self.layers(torch.relu(z))

@@ -28,7 +28,7 @@ def link_loss(log_kappa: Tensor, own: Tensor, target: Tensor) -> Tensor:
         - t log P(some own link) - (1 - t) log P(no own link) - sum_{other j} log(1 - kappa_j)
         - c t log P(one own link | some own link)
 
-    with P(no own link) = prod_{own j} (1 - kappa_j) and P(one own link) = P(no own link) sum_{own j} kappa_j / (1 - kappa_j).
+    with P(no own link) = prod_own (1 - kappa_j) and P(one own link) = P(no own link) sum_own kappa_j / (1 - kappa_j).
     """
     unlinked = log_one_minus_exp(log_kappa)
     log_none = (unlinked * own).sum(-1)
@@ -48,6 +48,6 @@ def coverage_loss(log_kappa: Tensor, own: Tensor) -> Tensor:
 
 
 def log_mixture(logits: Tensor, log_unreached: Tensor, log_prior: Tensor) -> Tensor:
-    """log[(1 - p0) softmax(f) + p0 pi], [..., classes]: with probability p0 nothing is linked, and the prior answers."""
+    """log[(1 - p0) softmax(f) + p0 pi], [..., classes]: with probability p0 nothing is linked: the prior answers."""
     linked = log_one_minus_exp(log_unreached).unsqueeze(-1) + logits.log_softmax(-1)
     return torch.logaddexp(linked, log_unreached.unsqueeze(-1) + log_prior)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfnp.checkpoint import write_json
-from graphfnp.decoding.explanation import RationaleExplanations
+from graphfnp.decoding.explanation import LEAST, RationaleExplanations, leans_on
 from graphfnp.graphs import PackedGraphs
 from graphfnp.rationales import Rationales
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
@@ -16,8 +16,8 @@ SHOWN = 3  # rationales beside a graph
 MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
 
 LEAD = (
-    "Marked in each input: the edges that matter most for its predicted class, by what leaving them out costs the "
-    "prediction and the kernel, and by the rationales found in it.",
+    "Marked in each input: the edges whose surroundings, encoded by themselves, are linked most strongly to rationales "
+    "of the predicted class.",
     "Beside it the rationales it is correlated with, in the share of draws below each; weight is the rationale's share "
     "in the local rationale. Where an input holds a rationale's structure, the match is drawn next to it.",
 )
@@ -50,7 +50,10 @@ def explanation_records(
                     "weight": round(float(weight[j]), 4), "nodes": list(found.places[graph].get(j, ())),
                 }
                 for j in row.argsort(descending=True).tolist()[:SHOWN]
+                if row[j] >= LEAST
             ],
+            "unreached": round(float(found.unreached[graph]), 4),
+            "leans_on": leans_on(float(found.unreached[graph])),
             "edges": edges,
         })  # fmt: skip
     return records
@@ -79,6 +82,7 @@ def write_explanations(
             Card(
                 name, f"{record['class']}, {100 * record['probability']:.0f} %",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
+                record["leans_on"] or "",
                 code=[record["input"] or f"graph {record['graph']}"], facts=[("known class", known)] if known else [],
                 thumbs=_thumbs(record, rationales, graphs, graph, name),
             )

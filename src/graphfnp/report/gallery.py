@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from graphfnp.checkpoint import write_json
@@ -19,8 +20,8 @@ from graphfnp.report.palette import hue
 
 LEAD = (
     "What the model looks for: each rationale is a point it has learned to compare graphs with, and speaks for one "
-    "class. Drawn is the best structure found for it, from the decoder or a part of the training graphs nearest to "
-    "it, ranked by the model's own evidence and without what that evidence does not need.",
+    "class. Drawn is the small graph that its own kernel answers to, from the decoder or cut out of training graphs "
+    "near it, ranked by that kernel alone. Rationales that answer to the same structure are drawn once.",
     "Below each are the training graphs of its class nearest to it, with the structure marked where they hold it. "
     "A graph correlates with a rationale if it does in more than half of the draws. A wavy line, * in the text, is "
     "where a part was attached to more; there the pattern allows anything.",
@@ -49,7 +50,11 @@ def write_gallery(
     groups = []
     for label in rationales.label.unique().tolist():
         own = [record for record in records if record["label"] == schema.class_names[label]]
-        cards = [_card(rationales, record, schema, examples, label, folder) for record in own]
+        cards = [
+            _card(rationales, record, records, schema, examples, label, folder)
+            for record in own
+            if not record["same_as"]
+        ]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
     plates = [
         Thumb(inline_svg(figure_svg(figure, name), name, caption), caption)
@@ -71,6 +76,7 @@ def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
 def _card(
     rationales: Rationales,
     record: Mapping[str, Any],
+    records: Sequence[Mapping[str, Any]],
     schema: Schema,
     examples: PackedGraphs | None,
     label: int,
@@ -78,38 +84,45 @@ def _card(
 ) -> Card:
     number = record["rationale"]
     structure = rationales.structures[number - 1]
-    assert structure is not None
     name = f"rationale-{number}"
+    also = [other for other in records if other["same_as"] == number]
     tags = [Tag(alert, alert=True) for alert in record["alerts"]]
     tags += [Tag(record[key]) for key in ("motif", "words") if record[key]]
-    if record["source"]:
+    if record["source"] and structure is not None:
         tags.append(Tag({"decoder": "from the decoder", "training part": "part of a training graph"}[record["source"]]))
-    if not record["valid"]:
-        tags.append(Tag(f"not valid: {record['reason']}", alert=True))
     facts = [
+        ("kernel to the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also))),
         ("p(class) of the structure alone", _percent(record["class_probability"])),
-        ("kernel to the rationale", f"{record['similarity']:.2f}"),
-        ("coverage of its class, training", _percent(record["coverage"])),
-        ("precision, training", _percent(record["precision"])),
     ]
-    if record.get("test"):
-        facts.append(("precision, test", _percent(record["test"]["precision"])))
+    measured = (("link precision, test", "link_precision"), ("coverage of its class, training", "coverage"))
+    facts += [(said, ", ".join(_percent(one.get(key)) for one in (record, *also))) for said, key in measured]
+    further = (("holders against others, AUROC", "holder_auc"), ("fall of the kernel without it", "deletion"))
+    facts += [(said, f"{record[key]:.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
         facts.append(("found again by other seeds", _percent(record["stability"])))
+    drawing = Markup('<p class="none">{}</p>').format(_sentence(record["reason"] or ""))
+    if structure is not None:
+        drawing = drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder)
+    heading = ", ".join(f"R{one['rationale']}" for one in (record, *also))
     return Card(
-        name, f"R{number} · {record['label']}",
-        drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder), hue(label),
+        name, f"{heading} · {record['label']}", drawing, hue(label),
         record.get("sentence", ""), tags, [text for key in ("fragment", "smarts") if (text := record.get(key))], facts,
         [] if examples is None else _nearest(record, structure, examples, name),
     )  # fmt: skip
 
 
-def _nearest(record: Mapping[str, Any], structure: Structure, examples: PackedGraphs, name: str) -> list[Thumb]:
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: PackedGraphs, name: str) -> list[Thumb]:
     """The nearest training graphs, the structure marked where they hold it."""
     near = record.get("nearest", [])
     graphs = examples.select(torch.tensor([one.get("example", one["graph"]) for one in near], dtype=torch.long))
     everyone = list(range(len(graphs)))
-    places = [()] * len(graphs) if examples.schema.is_continuous else Searched(graphs).all_places(structure, everyone)
+    places: list[tuple[int, ...]] = [()] * len(graphs)
+    if structure is not None and not examples.schema.is_continuous:
+        places = Searched(graphs).all_places(structure, everyone)
     return [
         Thumb(
             drawn(

@@ -30,6 +30,6 @@ function tile(record) {
         fact("p(class) of it alone", percent(record.class_probability)),
         record.coverage === null ? null : fact("covers of its class", percent(record.coverage)),
         record.precision === null ? null : fact("right where linked", percent(record.precision)),
-        fact("likeness", number(record.similarity))),
+        fact("kernel", number(record.structure_kernel))),
       record.sentence ? el("details", {}, el("summary", {}, "Evidence"), el("p", {}, record.sentence)) : null));
 }
