@@ -37,6 +37,6 @@ class TrainingConfig:
             raise InvalidConfig(
                 f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
                 f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}",
-                "epochs, batch_size >= 1, learning_rate > 0, parts >= 0, average_decay and conformal_share in [0, 1)",
+                "epochs and batch_size >= 1, learning_rate > 0, parts >= 0, average_decay, conformal_share in [0, 1)",
                 "change these settings",
             )
