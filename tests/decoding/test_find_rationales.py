@@ -35,7 +35,7 @@ from graphfnp.report.gallery import write_gallery
 from graphfnp.run import Run
 from tiny_graphs import small
 
-FEW = {"candidates": 6, "finalists": 2}
+FEW = {"candidates": 12}
 
 
 def plain(*edges: tuple[int, int]) -> Structure:

@@ -31,7 +31,7 @@ SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
 DEMO = Plan(
     "ba2motifs",
-    overrides={"backbone.width": 128},
+    overrides={"backbone.name": "gin", "backbone.width": 128},
     training=TrainingConfig(epochs=50, parts=1.0, finishing_epochs=10),
 )
 

@@ -16,7 +16,7 @@ from graphfnp.model.graph_encoder import DirectEncoder, Encoded
 from graphfnp.model.kernel_space import KernelSpace
 from graphfnp.model.label_head import AdditiveHead
 from graphfnp.model.local_rationale import LocalRationale
-from graphfnp.model.objectives import coverage_loss, evidence, link_loss, log_mixture, own_class
+from graphfnp.model.objectives import coverage_loss, evidence, link_loss, log_mixture, own_class, small_first
 from graphfnp.model.rationale_model import RationaleModel
 from graphfnp.model.rationale_prior import RationalePrior
 from graphfnp.networks.backbone import make_backbone
@@ -142,7 +142,7 @@ class GraphFNP(RationaleModel):
             target = evidence(logits, batch.y, self.log_prior).sqrt()
         own, weight = own_class(batch.y, self.rationale_prior.label), self.class_weight[batch.y]
         return {
-            "links": (weight * link_loss(log_kappa, own, target)).mean(),
+            "links": (weight * small_first(batch.sizes, target) * link_loss(log_kappa, own, target)).mean(),
             "data": DATA * self.mixture_loss(logits, log_no_link(log_kappa), batch),
             "foreign": FOREIGN * self.foreign_loss(batch),
             "coverage": COVERAGE * coverage_loss(log_kappa, own),

@@ -9,6 +9,8 @@ from graphfnp.networks.bernoulli import log_one_minus_exp
 
 ONE_REASON = 0.3  # weight of "one link of the graph's class, if any": without it rationales of a class become one
 
+MOST_SMALLER = 8.0
+
 
 def own_class(y: Tensor, rationale_label: Tensor) -> Tensor:
     """[graphs, rationales]: does the rationale speak for the graph's class?"""
@@ -38,6 +40,16 @@ def link_loss(log_kappa: Tensor, own: Tensor, target: Tensor) -> Tensor:
     other = (unlinked * ~own).sum(-1)
     reason = ONE_REASON * (log_some - log_one)
     return target * (reason - log_some) - (1 - target) * log_none - other
+
+
+def small_first(sizes: Tensor, target: Tensor) -> Tensor:
+    """[graphs] of mean one: 1 + t (n_max / n - 1), at most 8: small graphs that tell their class count more.
+
+    A bare reason is rare among random parts, and it is what a rationale should answer to.
+    """
+    smaller = (sizes.max() / sizes.clamp(min=1)).clamp(max=MOST_SMALLER)
+    weight = 1 + target * (smaller - 1)
+    return weight / weight.mean()
 
 
 def coverage_loss(log_kappa: Tensor, own: Tensor) -> Tensor:
