@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types slow docs clean
+.PHONY: demo test lint types slow attack docs clean
 
 demo: $(STAMP)
 	$(BIN)/graphfnp demo --out runs/demo
@@ -21,6 +21,9 @@ types: $(STAMP)
 
 slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --slow $(ARGS)
+
+attack: $(STAMP)  # ten minutes of hostile inputs at every door, on loopback
+	$(BIN)/python tests/attack/attack.py $(ARGS)
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # the variable: no advertisement of its makers

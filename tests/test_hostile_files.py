@@ -1,8 +1,10 @@
 """Files from elsewhere that are absurd or broken: a sentence, not a traceback, and no memory taken before."""
 
+import contextlib
 import gzip
 import io
 import json
+import random
 import shutil
 import zipfile
 from pathlib import Path
@@ -110,6 +112,19 @@ def test_a_parquet_file_of_endless_equal_rows_is_refused(tmp_path: Path) -> None
     for read in (MoleculeFile, read_text_table):
         with pytest.raises(InvalidGraphs, match="unpack to"):
             read(path)
+
+
+def test_a_parquet_file_with_changed_bytes_is_read_or_refused(tmp_path: Path) -> None:
+    sink, order, path = io.BytesIO(), random.Random(0), tmp_path / "a.parquet"
+    pq.write_table(pa.table({"smiles": ["CCO"] * 50}), sink)
+    for _ in range(200):
+        content = bytearray(sink.getvalue())
+        for _ in range(3):
+            content[order.randrange(len(content))] = order.randrange(256)
+        path.write_bytes(content)
+        for read in (lambda: list(MoleculeFile(path, "smiles").chunks()), lambda: read_text_table(path)):
+            with contextlib.suppress(GraphFNPError):
+                read()
 
 
 def test_a_line_without_end_is_cut(tmp_path: Path, monkeypatch) -> None:

@@ -1,5 +1,6 @@
 """Where files come from: the data folder, the public address, a package; archives and pickles that are not trusted."""
 
+import contextlib
 import hashlib
 import io
 import os
@@ -245,6 +246,20 @@ def test_links_bombs_and_broken_archives_are_refused(tmp_path):
         unpack(archive, tmp_path / "c")
     with pytest.raises(MissingData, match="does not open"):
         member_bytes(archive, "a")
+
+
+@pytest.mark.parametrize("place", range(40, 400, 7))
+def test_a_byte_that_was_changed_in_an_archive_is_a_sentence(tmp_path, place):
+    """The reader of zip files raises half a dozen kinds of errors."""
+    content = bytearray(zipped(**{"T_A.txt": bytes(range(256)) * 3}))
+    content[place % len(content)] ^= 0xFF
+    (tmp_path / "x.zip").write_bytes(content)
+    for read in (
+        lambda: unpack(tmp_path / "x.zip", tmp_path / "a"),
+        lambda: member_bytes(tmp_path / "x.zip", "T_A.txt"),
+    ):
+        with contextlib.suppress(MissingData):
+            read()
 
 
 class Hostile:

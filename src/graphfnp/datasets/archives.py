@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from graphfnp.errors import MissingData
 MAX_BYTES = 4 << 30  # unpacked; the largest known file (Graph-SST2 with BERT features) is about 2 GiB
 SMALL, RATIO = 64 << 20, 60  # what any archive may unpack to, and how many times its own size; text packs to a tenth
 MAX_FILES = 10_000
+# What Python's zip reader raises for archives that are broken, or name files that the system cannot have.
+_BROKEN = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, LookupError, zlib.error, struct.error)
 
 
 def unpacked_limit(packed: int) -> int:
@@ -40,7 +43,7 @@ def unpack(archive: Path, target: Path, max_bytes: int | None = None) -> Path:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with content.open(member) as source, place.open("wb") as out:
                     shutil.copyfileobj(source, out)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except _BROKEN as error:
         raise MissingData(
             f"{archive.name}, which does not unpack ({error})", "a whole zip file", "fetch it again"
         ) from error
@@ -65,7 +68,7 @@ def member_bytes(place: Path, name: str) -> bytes | None:
             if inside is not None and inside.file_size > unpacked_limit(inside.compress_size):
                 raise _unsafe(place, f"{name} of {inside.file_size} bytes")
             return None if inside is None else archive.read(inside)
-    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+    except _BROKEN as error:
         raise MissingData(
             f"{place}, which does not open ({error})", "a folder or a zip file", "check the path"
         ) from error

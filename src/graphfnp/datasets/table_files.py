@@ -107,10 +107,10 @@ def _parquet(path: Path, content: bytes) -> TextTable:
         file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
         check_parquet(file, len(content), path.name)
         table = file.read()
-    except (pa.ArrowException, OSError) as error:
+        rows = list(zip(*([cell_text(v) for v in column.to_pylist()] for column in table.columns), strict=True))
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise InvalidGraphs(f"{path.name}: {error}", "a Parquet file", "check the file") from error
-    rows = zip(*([cell_text(value) for value in column.to_pylist()] for column in table.columns), strict=True)
-    return text_table(table.column_names, list(rows))
+    return text_table(table.column_names, rows)
 
 
 def check_parquet(file: pyarrow.parquet.ParquetFile, size: int, name: str) -> None:

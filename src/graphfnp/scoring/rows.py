@@ -22,6 +22,8 @@ HEAD = 500  # rows looked at to find the column of SMILES
 LONGEST_LINE = 2**22  # letters
 BLOCK = 2**20  # letters read at a time
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
+# What the readers of gzip and Parquet raise for files that are broken.
+_BROKEN = (OSError, EOFError, ValueError, OverflowError, MemoryError, zlib.error, pa.ArrowException)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -44,7 +46,7 @@ class MoleculeFile:
             with open(path, "rb") as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             self._describe(smiles)
-        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+        except _BROKEN as error:
             raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
 
     def chunks(self) -> Iterator[Chunk]:
@@ -52,9 +54,15 @@ class MoleculeFile:
         self.notes = QuoteNotes()
         rows = self._parquet_cells() if self.kind == ".parquet" else self._text_cells()
         number = 0
-        while texts := list(islice(rows, CHUNK)):
+        while texts := self._next(rows):
             yield _chunk(number, texts)
             number += 1
+
+    def _next(self, rows: Iterator[str]) -> list[str]:
+        try:
+            return list(islice(rows, CHUNK))
+        except _BROKEN as error:
+            raise InvalidGraphs(f"{self.path.name}: {error}", "a file that is whole", "check the file") from error
 
     # ---------------------------------------------------------------- what the file is like
 
