@@ -170,10 +170,11 @@ def _check_sizes(record: Mapping[str, Any], tensors: Mapping[str, Tensor], backb
     if backbone is None:
         try:
             with torch.device("meta"):
-                expected = rebuild(record).state_dict()
+                expected = rebuild(record)
+                expected.make_room(tensors)
         except (RuntimeError, NotImplementedError):  # a method that computes while it is made
             return
-        _check_fit(tensors, expected)
+        _check_fit(tensors, expected.state_dict())
 
 
 def _check_finite(folder: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:

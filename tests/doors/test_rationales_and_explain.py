@@ -30,19 +30,25 @@ def run(*arguments: object) -> None:
 
 
 def test_gallery_of_motifs_has_everything_beside_it(tiny_run: Run, tmp_path: Path) -> None:
-    run("rationales", tiny_run.folder, "-o", tmp_path, "--beam", 3, "--largest", 7, "--other", tiny_run.folder)
+    run("rationales", tiny_run.folder, "-o", tmp_path, "--candidates", 6, "--largest", 7, "--other", tiny_run.folder)
     records = json.loads((tmp_path / "rationales.json").read_text())
     assert len(records) == 4
     for record in records:
         assert {"label", "num_nodes", "valid", "smiles", "smarts", "motif", "coverage", "precision"} <= set(record)
-        assert record["valid"]
-        assert record["motif"]
-        assert record["stability"] == 1  # the same run finds them again
+        assert {"link_precision", "structure_kernel", "holder_auc", "deletion", "model"} <= set(record)
         assert record["sentence"].startswith("Correlates with ")
-        assert "<svg" in (tmp_path / f"rationale-{record['rationale']}.svg").read_text()
+        drawing = tmp_path / f"rationale-{record['rationale']}.svg"
+        if record["valid"]:
+            assert record["structure_kernel"] >= 0.5
+            assert record["motif"]
+            assert record["stability"] == 1  # the same run finds them again
+            assert drawing.exists() == (record["same_as"] is None)
+        else:
+            assert "no small structure reaches kernel .5" in record["reason"]
+            assert not drawing.exists()
     page = (tmp_path / "gallery.html").read_text()
     assert 'src="http' not in page
-    assert all(record["motif"] in page for record in records)
+    assert all(record["motif"] in page for record in records if record["valid"])
 
 
 @pytest.mark.parametrize("source", ["both", "decoder", "training"])
@@ -51,8 +57,9 @@ def test_gallery_of_molecules_names_where_structures_come_from(molecules: Run, t
     records = json.loads((tmp_path / "rationales.json").read_text())
     allowed = {"both": {"decoder", "training part"}, "decoder": {"decoder"}, "training": {"training part"}}
     assert {record["source"] for record in records} <= allowed[source]
-    assert all(record["valid"] and record["smiles"] and record["smarts"] for record in records)
-    assert len((tmp_path / "rationales.smi").read_text().splitlines()) == len(records)
+    drawn = [record for record in records if record["valid"]]
+    assert all(record["smiles"] and record["smarts"] for record in drawn)
+    assert len((tmp_path / "rationales.smi").read_text().splitlines()) == len(drawn)
 
 
 def test_explaining_a_smiles_shows_its_rationales(molecules: Run, tmp_path: Path) -> None:

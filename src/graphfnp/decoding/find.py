@@ -16,9 +16,10 @@ from graphfnp.decoding.tokens import with_known_features, with_usual_features
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.prediction import TrainedModel, collect
 from graphfnp.randomness import stream
-from graphfnp.rationales import Rationales, Structure
+from graphfnp.rationales import Rationales, Source, Structure
 
 REACHED = 0.5  # a structure of a lower kernel is not what the rationale means, and is not shown
+MADE_UP = 4  # nodes by which a structure that only the decoder has counts as larger
 NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is shown
 
 
@@ -30,7 +31,8 @@ def find_rationales(
 
     Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
     nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
-    1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken.
+    1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
+    training graph, or is much smaller than what does.
     """
     classifier = model.classifier
     rationales = classifier.rationales()
@@ -43,9 +45,9 @@ def find_rationales(
     nothing = torch.zeros(len(rationales))
     if not valid:
         return replace(rationales, structures=(None,) * len(rationales), similarity=nothing, source=())
-    structures = [candidates.structures[k] for k in valid]
+    structures, source = [candidates.structures[k] for k in valid], [candidates.source[k] for k in valid]
     score = specific_kernel(structure_kernels(model, structures), rationales)
-    chosen = _smallest_of_the_best(score, structures, rationales, classifier.schema)
+    chosen = _smallest_of_the_best(score, structures, source, classifier.schema)
     owner = torch.arange(len(rationales))
     floor = NEARLY * score.amax(0)
     small = pruned(model, rationales, [structures[k] for k in chosen], owner, floor, config)
@@ -60,7 +62,7 @@ def find_rationales(
         class_probability=own,
         similarity=kernel,
         log_odds=own.logit(),
-        source=tuple(candidates.source[valid[k]] for k in chosen),
+        source=tuple(source[k] for k in chosen),
     )
 
 
@@ -83,13 +85,13 @@ def _candidates(
 
 
 def _smallest_of_the_best(
-    score: Tensor, structures: list[Structure], rationales: Rationales, schema: Schema
+    score: Tensor, structures: list[Structure], source: list[Source], schema: Schema
 ) -> list[int]:
     """For each rationale the smallest structure within 90 % of the best score, the better of equals."""
     size = torch.tensor([counted_size(one.node_type, schema) for one in structures], dtype=torch.double)
-    near = score >= NEARLY * score.amax(0)
-    order = size[:, None] - score.double()  # a score is below one
-    return order.masked_fill(~near, torch.inf).argmin(0).tolist()
+    made_up = torch.tensor([one == "decoder" for one in source], dtype=torch.double)
+    order = (MADE_UP * made_up + size)[:, None] - score.double()  # a score is below one
+    return order.masked_fill(score < NEARLY * score.amax(0), torch.inf).argmin(0).tolist()
 
 
 def _shared(model: TrainedModel, rationales: Rationales, small: list[Structure], floor: Tensor) -> list[Structure]:
