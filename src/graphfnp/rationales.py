@@ -9,6 +9,14 @@ from graphfnp.errors import InvalidGraphs
 
 Source = Literal["decoder", "training part"]
 
+UNREACHED = 0.8  # with this probability, or a higher one, that nothing is linked, a prediction leans on nothing
+NOTHING = "leans on nothing the model knows"
+
+
+def leans_on(unreached: float) -> str | None:
+    """What to say of a graph that no rationale reaches; None of others."""
+    return NOTHING if unreached >= UNREACHED else None
+
 
 @dataclass(frozen=True, eq=False)
 class Structure:

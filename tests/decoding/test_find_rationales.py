@@ -17,7 +17,7 @@ from graphfnp.decoding import DecodingConfig, find_rationales
 from graphfnp.decoding.candidates import nearest_parts, refined_hash
 from graphfnp.decoding.config import decoding_for
 from graphfnp.decoding.coverage import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
-from graphfnp.decoding.explanation import explain_by_rationales, leans_on
+from graphfnp.decoding.explanation import explain_by_rationales
 from graphfnp.decoding.find import is_valid
 from graphfnp.decoding.kernels import specific_kernel
 from graphfnp.decoding.neighbourhoods import node_links
@@ -28,7 +28,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import PackedGraphs, Schema
 from graphfnp.methods import make_classifier
 from graphfnp.prediction import TrainedModel
-from graphfnp.rationales import Rationales, Structure
+from graphfnp.rationales import Rationales, Structure, leans_on
 from graphfnp.report.drawing import picture_structure
 from graphfnp.report.explanation_page import explanation_records, write_explanations
 from graphfnp.report.gallery import write_gallery

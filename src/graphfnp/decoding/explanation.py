@@ -13,13 +13,6 @@ from graphfnp.prediction import TrainedModel, predict
 from graphfnp.rationales import Rationales
 
 LEAST = 0.05  # a rationale that is linked less often than this explains nothing
-UNREACHED = 0.8  # with this probability, or a higher one, that nothing is linked, a prediction leans on nothing
-NOTHING = "leans on nothing the model knows"
-
-
-def leans_on(unreached: float) -> str | None:
-    """What to say of a graph that no rationale reaches; None of others."""
-    return NOTHING if unreached >= UNREACHED else None
 
 
 @dataclass(frozen=True, eq=False)

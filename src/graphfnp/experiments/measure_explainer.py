@@ -2,18 +2,27 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.decoding import find_rationales
+from graphfnp.decoding.config import decoding_for
+from graphfnp.decoding.coverage import alerts_of
 from graphfnp.decoding.explanation import explain_by_rationales
+from graphfnp.decoding.measures import rationale_measures
+from graphfnp.decoding.records import rationale_records
+from graphfnp.evaluation import rationale_scores
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
 from graphfnp.explainers.edge_masks import nodes_of_edges
 from graphfnp.explainers.explanations import Explanations, global_edge_index
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
-from graphfnp.prediction import TrainedModel, predict
+from graphfnp.graphs import PackedGraphs
+from graphfnp.prediction import TrainedModel
+from graphfnp.rationales import Rationales
 from graphfnp.run import METRICS, Run, execute
 from graphfnp.training import Event
 
@@ -42,9 +51,42 @@ def explained(model: TrainedModel, dataset: Dataset, explain: Mapping[str, Any],
     name, limit = explain["explainer"], explain.get("limit")
     if explain["measure"] == "rationale-f1":
         return explainer_rationale_f1(model.classifier, dataset, name, seed, limit, largest=explain.get("largest"))
+    if explain["measure"] == "rationales":
+        return rationales_scores(model, dataset, seed)
     if name == OWN:
         return own_scores(model, dataset, seed, limit)
     return explanation_scores(model.classifier, dataset, name, seed, limit, repeats=explain.get("repeats", 1))
+
+
+def rationales_scores(model: TrainedModel, dataset: Dataset, seed: int) -> dict[str, Any]:
+    """Are the rationales what the model goes by? Means over them, counts of them, and what is known of the model."""
+    schema = dataset.graphs.schema
+    found = find_rationales(model, seed=seed, graphs=dataset.train)
+    alone = find_rationales(model, replace(decoding_for(schema), training_graphs=0), seed)
+    assert found is not None
+    assert alone is not None
+    each, whole = rationale_measures(model, found, dataset.test, seed)
+    holder, fall = ([value for one in each if (value := one[key]) is not None] for key in ("holder_auc", "deletion"))
+    drawn = [(one, int(label)) for one, label in zip(found.structures, found.label, strict=True) if one is not None]
+    scores: dict[str, Any] = {
+        "explainer": OWN,
+        **whole,
+        "rationale_f1_1": rationale_scores(model.classifier, dataset.test, found.label, seed)["rationale_f1"]["1"],
+        "reached": len(drawn) / len(found),
+        "reached_by_decoder_alone": sum(one is not None for one in alone.structures) / len(found),
+        "deletion_above_0": sum(value > 0 for value in fall) / len(fall) if fall else None,
+        "holder_auc": fmean(holder) if holder else None,
+        "records": rationale_records(found, schema, measures=each),
+    }
+    if schema.kind == "molecule":
+        first = [bool(alerts_of(one, schema)) for one, label in drawn if label == 0]
+        scores["first_class_with_alert"] = sum(first) / max(1, int((found.label == 0).sum()))
+    if dataset.graphs.edge_truth is not None:
+        known = with_known_reasons(dataset.test, dataset.name)
+        scores["edge_roc_auc"] = judged(model.classifier, known, [_explained(model, found, known, seed)])[
+            "edge_roc_auc"
+        ]
+    return scores
 
 
 def own_scores(model: TrainedModel, dataset: Dataset, seed: int, limit: int | None) -> dict[str, Any]:
@@ -52,10 +94,12 @@ def own_scores(model: TrainedModel, dataset: Dataset, seed: int, limit: int | No
     graphs = subset(with_known_reasons(dataset.test, dataset.name), limit, seed)
     rationales = find_rationales(model, seed=seed, graphs=dataset.train)
     assert rationales is not None
+    return {"explainer": OWN, **judged(model.classifier, graphs, [_explained(model, rationales, graphs, seed)])}
+
+
+def _explained(model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, seed: int) -> Explanations:
     started = time.process_time()
     found = explain_by_rationales(model, rationales, graphs, seed)
     seconds = (time.process_time() - started) / max(len(graphs), 1)
-    target = predict(model, graphs, seed=seed).probabilities.argmax(-1)
     nodes = nodes_of_edges(found.edge_score, global_edge_index(graphs), len(graphs.x))
-    own = Explanations(found.edge_score, nodes, target, "edges", seconds)
-    return {"explainer": OWN, **judged(model.classifier, graphs, [own])}
+    return Explanations(found.edge_score, nodes, found.target, "edges", seconds)

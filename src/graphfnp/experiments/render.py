@@ -33,6 +33,13 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
         "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
         "always 1": "rationale_f1_constant", "s a graph": "seconds_per_graph",
     },
+    "rationales": {
+        "link precision": "link_precision_mean", "worst": "link_precision_worst",
+        "nearest rationale right": "nearest_rationale_accuracy", "accuracy": "accuracy", "RF1 (K=1)": "rationale_f1_1",
+        "redundancy": "redundancy", "kernel >= .5": "reached", "decoder alone": "reached_by_decoder_alone",
+        "holder AUC": "holder_auc", "deletion > 0": "deletion_above_0", "edge ROC-AUC": "edge_roc_auc",
+        "shuffled AUROC": "shuffled_auroc", "confidence there": "shuffled_confidence",
+    },
     "explanation-auc": {
         "edge ROC-AUC": "edge_roc_auc", "precision at truth": "precision_at_truth",
         "fid+ (label)": "fidelity_label_plus", "fid- (label)": "fidelity_label_minus",
@@ -64,7 +71,12 @@ def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[s
     chosen = MEASURES[name]
     best = {measure: _best([entry for _, entry in entries], measure) for measure in chosen.values()}
     finished = {group.row.label: group.finished(results) for group, _ in entries}
-    judged = {"temperature": "nll_soft", "rationale-f1": "rationale_f1_1", "explanation-auc": "edge_roc_auc"}
+    judged = {
+        "temperature": "nll_soft",
+        "rationale-f1": "rationale_f1_1",
+        "explanation-auc": "edge_roc_auc",
+        "rationales": "link_precision_mean",
+    }
     compared = judged.get(name, "nll")
     others = {group.row.against for group in groups}
     other = "GraphFNP" if others == {OURS} else "without"

@@ -16,7 +16,9 @@ SCORES = (
 )  # fmt: skip
 MORE_IS_BETTER = (
     "auroc", "accuracy", "auprc", "rationale_f1_1", "rationale_f1_3", "rationale_f1_macro_1", "edge_roc_auc",
-    "precision_at_truth", "fidelity_label_plus", "fidelity_probability_plus", "stability",
+    "link_precision_mean", "link_precision_worst", "nearest_rationale_accuracy", "reached", "reached_by_decoder_alone",
+    "holder_auc", "deletion_above_0", "shuffled_auroc", "precision_at_truth", "fidelity_label_plus",
+    "fidelity_probability_plus", "stability",
 )  # fmt: skip
 # Ways the test part is scored, the same for every method; a measure without a suffix is soft, which claims go by.
 SUFFIXES = {"": "soft", "_raw": "raw", "_soft": "soft", "_free": "free"}

@@ -147,6 +147,7 @@ SMALL = ("bbbp", "bace")
 ABLATED = (*SMALL, "mutagenicity", "sst2")
 CENTROIDS = {"explainer": "centroids", "measure": "rationale-f1"}  # the trivial control: k-means of each class
 OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300}
+RATIONALES = {"explainer": "rationales", "measure": "rationales"}
 PG = {"explainer": "pg-explainer", "measure": "explanation", "limit": 300, "repeats": 2}
 PARTED = ("vanilla", "graph-gp", "focal", "deep-ensemble", "no-rationales", "graphfnp")
 FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
@@ -175,6 +176,15 @@ TABLES = {
                 Row("graphfnp", "graphfnp", {"generation_weight": 1.0}, OWN),
             ),
             ("ba2motifs", "ba2motifs_plain", "mutagenicity"), ("gin", "gcn"),
+        ),
+        Table(
+            "rationales", "Do the rationales carry the prediction?",
+            (
+                Row("paper", "paper", {"generation_weight": 1.0}, RATIONALES),
+                Row("graphfnp", "graphfnp", {"generation_weight": 1.0}, RATIONALES),
+            ),
+            ("mutagenicity-reasons", "ba2motifs", "ba2motifs_plain", "bbbp", "bace", "sst2", "github_egos"),
+            ("gin", "gcn"),
         ),
         Table(
             "ablation", "Ablation (Table 3)",

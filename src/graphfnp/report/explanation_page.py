@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from graphfnp.checkpoint import write_json
-from graphfnp.decoding.explanation import LEAST, RationaleExplanations, leans_on
+from graphfnp.decoding.explanation import LEAST, RationaleExplanations
 from graphfnp.graphs import PackedGraphs
-from graphfnp.rationales import Rationales
+from graphfnp.rationales import Rationales, leans_on
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.palette import hue

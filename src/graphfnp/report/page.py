@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from graphfnp.domain import VERDICTS
 from graphfnp.graphs import Schema
+from graphfnp.rationales import leans_on
 from graphfnp.report.drawing import edge_style, node_colour, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import (
@@ -164,6 +165,7 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
         "model_share": min(1.0, model / most),
         "most": most,
         "distance": None if predictions.distance is None else float(predictions.distance[graph]),
+        "leans_on": None if predictions.distance is None else leans_on(float(predictions.distance[graph])),
         "domain": _domain(report, graph),
         "links": _links(report, graph),
     }
@@ -182,6 +184,9 @@ def _domain(report: Report, graph: int) -> dict | None:
 def _links(report: Report, graph: int) -> list[dict]:
     """The rationales a graph was linked to most often."""
     if report.rationales is None or report.correlation is None:
+        return []
+    unreached = report.predictions.distance
+    if unreached is not None and leans_on(float(unreached[graph])):
         return []
     weight = report.correlation[graph].double()
     chosen = weight.argsort(descending=True, stable=True)[:LINKS].tolist()

@@ -73,7 +73,7 @@ class Engine:
 
     def _explanations(self, graphs: PackedGraphs, decoded: Decoded) -> list[dict[str, Any]]:
         found = explain_by_rationales(self.model, decoded.rationales, graphs)
-        shown = ("correlation", "rationales", "edges")
+        shown = ("correlation", "rationales", "unreached", "leans_on", "edges")
         return [{name: record[name] for name in shown} for record in explanation_records(found, decoded.rationales)]
 
     # ---------------------------------------------------------------- what does not change

@@ -64,8 +64,13 @@ function chips(set, classes) {
 }
 
 function why(asked, record, card) {
-  const links = record.explanation?.rationales ?? [];
-  if (!links.length) return null;
+  const links = record.explanation?.leans_on ? [] : record.explanation?.rationales ?? [];
+  if (!record.explanation) return null;
+  if (!links.length) {
+    return el("div", { class: "why" },
+      el("h3", {}, "What the answer leans on"),
+      el("p", { class: "lead" }, `Nothing the model knows: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input, and the answer falls back on the prior.`));
+  }
   const tile = (link) => {
     const found = link.nodes.length > 0;
     const rationale = drawRationale(el("div", {}), link.rationale);
