@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphfnp import GraphFNPClassifier, load, to_data_list
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
-from tiny_graphs import SMALL, shapes
+from tiny_graphs import shapes
+from tiny_graphs import small as small_settings
 
 ALCOHOLS = ["C" * n + "O" for n in range(1, 11)] + ["CC(" + "C" * n + ")CO" for n in range(1, 11)]
 RINGS = ["c1ccccc1" + "C" * n for n in range(10)] + ["c1ccncc1" + "C" * n for n in range(10)]
@@ -37,7 +38,7 @@ def small(**settings) -> GraphFNPClassifier:
 
 @pytest.fixture(scope="module")
 def fitted() -> GraphFNPClassifier:
-    overrides = {name: value for name, value in SMALL.items() if not name.startswith("backbone")}
+    overrides = {name: value for name, value in small_settings("graphfnp").items() if not name.startswith("backbone")}
     return small(method="graphfnp", overrides={**overrides, "training.finishing_epochs": 1}).fit(SMILES, LABELS)
 
 
@@ -329,7 +330,7 @@ def test_cross_validation_and_search_on_bbbp(data_folder: Path):
     pick = np.random.default_rng(0).permutation(len(data.graphs))[:120]
     smiles = [data.graphs.text[k] for k in pick]
     y = np.array(data.graphs.schema.class_names)[data.graphs.y[pick].numpy()]
-    settings = {name: value for name, value in SMALL.items() if not name.startswith("backbone")}
+    settings = {name: value for name, value in small_settings("graphfnp").items() if not name.startswith("backbone")}
     model = small(method="graphfnp", overrides={**settings, "training.finishing_epochs": 0})
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

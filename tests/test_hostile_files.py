@@ -45,7 +45,7 @@ def changed(folder: Path, change) -> None:
         lambda record: record["settings"]["backbone"].update(width=10**9),
         lambda record: record["settings"]["backbone"].update(width=10**6),
         lambda record: record["settings"]["backbone"].update(layers=10**12),
-        lambda record: record["settings"].update(embedding_dim=-5),
+        lambda record: record["settings"].update(rationales_per_class=-5),
         lambda record: record["schema"].update(node_sizes=[10**11]),
         lambda record: record["schema"].update(class_names=["a"] * 10**5),
         lambda record: record["schema"].update(class_names=7),

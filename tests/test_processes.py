@@ -69,7 +69,7 @@ def test_the_command_line_trains_in_two_processes(launcher: str, tmp_path: Path)
         "--set",
         "training.batch_size=16",
         "--set",
-        "embedding_dim=16",
+        "rationales_per_class=2",
     ]
     train_in_two = ["train", "ba2motifs", "--limit", "40", "--split", "random", "--devices", "2", "--no-report", *tiny]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "graphfnp.cli.app"]

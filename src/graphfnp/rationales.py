@@ -9,7 +9,7 @@ from graphfnp.errors import InvalidGraphs
 
 Source = Literal["decoder", "training part"]
 
-UNREACHED = 0.8  # with this probability, or a higher one, that nothing is linked, a prediction leans on nothing
+UNREACHED = 0.6  # with this probability, or a higher one, that nothing is linked, a prediction leans on nothing
 NOTHING = "leans on nothing the model knows"
 
 

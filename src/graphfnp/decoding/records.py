@@ -142,6 +142,9 @@ def _stability(rationales: Rationales, schema: Schema, others: Sequence[Rational
         return [None] * len(rationales)
     result: list[float | None] = []
     for number, label in enumerate(rationales.label.tolist()):
+        if rationales.structures[number] is None:
+            result.append(None)
+            continue
         again = [
             agreement(
                 [rationales.structures[number]],

@@ -152,6 +152,8 @@ class GraphFNP(RationaleModel):
         """M-step (Eq. 11): encoder, local rationale and head on the labels; rationales and links are held fixed."""
         z = encoded.graph_embedding.sample()
         if not self.uses_rationales:
+            if self.label_head.graph_part is None:  # without z^D there is nothing to say before rationales are placed
+                return {}
             return {"data": self.cross_entropy(self.label_head(z, None), batch.y, batch.weight)}
         with torch.set_grad_enabled(not held_fixed):
             rationales = self.rationale_prior().sample()
