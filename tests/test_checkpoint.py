@@ -128,6 +128,12 @@ def test_a_tampered_record_is_refused_with_what_to_do(folder: Path, change: Call
     assert caught.value.to_do
 
 
+def test_a_model_of_an_earlier_version_is_refused_as_that(folder: Path) -> None:
+    tamper(folder, lambda record: record["settings"].update(label_head="additive"))
+    with pytest.raises(InvalidRun, match="a model of another version: its setting 'label_head'"):
+        load_model(folder)
+
+
 def test_a_foreign_folder_and_no_folder_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a run")
     for kind in (load_model, Run):

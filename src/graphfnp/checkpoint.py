@@ -18,7 +18,7 @@ from graphfnp.calibration import Calibration
 from graphfnp.classifier import GraphClassifier
 from graphfnp.conformal import Conformal
 from graphfnp.domain import Domain
-from graphfnp.errors import InvalidRun, listed
+from graphfnp.errors import InvalidConfig, InvalidRun, listed
 from graphfnp.graphs import Schema
 from graphfnp.methods import CLASSIFIERS
 from graphfnp.prediction import TrainedModel
@@ -209,7 +209,14 @@ def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> N
 def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) -> GraphClassifier:
     """A classifier of the recorded method, settings and schema, its weights still untrained."""
     method = CLASSIFIERS[record["method"]]
-    settings = from_json(type(method.config), record["settings"])
+    try:
+        settings = from_json(type(method.config), record["settings"])
+    except InvalidConfig as error:
+        raise InvalidRun(
+            f"a model of another version: its {error.given} is not known to this one",
+            f"a {record['method']} model trained with this version",
+            "train it again with the command in its config.json, or use the version that trained it",
+        ) from error
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()
     }
