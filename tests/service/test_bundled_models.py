@@ -100,6 +100,16 @@ def test_calibrating_a_bundled_model_asks_for_a_folder(elsewhere: Path) -> None:
     assert end.value.code == 2
 
 
+def test_a_molecule_that_no_rationale_reaches_is_unsure_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["predict", "bbbp", "NC(=O)NO"])  # hydroxyurea
+    assert end.value.code in (0, None)
+    assert "row 0: leans on nothing the model knows" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["predict", "bbbp", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"])
+    assert "leans on nothing" not in capsys.readouterr().out
+
+
 def test_decoded_rationales_come_back_as_they_were_kept(tmp_path: Path) -> None:
     run = open_run("bbbp")
     decoded = decoded_of_run(run)

@@ -27,6 +27,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs import UNLABELLED, PackedGraphs
 from graphfnp.label_shift import estimated_mix, moved_to_mix
 from graphfnp.prediction import TrainedModel, predict
+from graphfnp.rationales import NOTHING, leans_on
 from graphfnp.records import OK, as_text, prediction_records, record_table
 from graphfnp.scoring.parts import Counts
 from graphfnp.scoring.record_files import ENDINGS, check_target, write_record_file
@@ -171,6 +172,9 @@ def _show(records: Sequence[Mapping[str, Any]]) -> None:
             spread, number(record["model_uncertainty"]), domain_cell(record),
         )  # fmt: skip
     out.print(table)
+    shown = [record for record in records[:SHOWN_ROWS] if record["status"] == OK and record["rationales"] is not None]
+    if unreached := [str(record["row"]) for record in shown if leans_on(record["distance"])]:
+        out.print(f"row {', '.join(unreached)}: {NOTHING}", style="yellow", highlight=False)
     if len(records) > SHOWN_ROWS:
         out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
     else:
