@@ -42,7 +42,7 @@ CANDIDATES: dict[str, dict[str, dict[str, Any]]] = {
         "degrees, model learned from parts too": {"method": "no-rationales", "features": "degree"},
     },
 }
-WITH_PARTS = {"generation_weight": 0.0, "subgraph_weight": 1.0, "head_layers": 1}
+WITH_PARTS = {"generation_weight": 0.0, "training.parts": 1.0}
 Scores = dict[str, float]  # of all test edges, and of each class's
 
 

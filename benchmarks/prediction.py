@@ -17,7 +17,7 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.graphs import PackedGraphs
 from graphfnp.methods import make_classifier
-from graphfnp.model.graphfnp import GraphFNP
+from graphfnp.model.rationale_model import RationaleModel
 from graphfnp.prediction import BATCH_SIZE, NUM_DRAWS, collect
 from graphfnp.training import train
 from graphfnp.training_config import TrainingConfig
@@ -35,12 +35,12 @@ def with_flipped_labels(graphs: PackedGraphs, share: float, seed: int) -> Packed
     return replace(graphs, y=torch.where(flipped, 1 - graphs.y, graphs.y))
 
 
-def trained(method: str, dataset: Dataset, epochs: int) -> GraphFNP:
+def trained(method: str, dataset: Dataset, epochs: int) -> RationaleModel:
     """A model whose decoder did not learn: no prediction asks it."""
     flip = 0.2 if dataset.graphs.edge_truth is not None else 0.0  # real labels are noisy enough
     graphs, validation = with_flipped_labels(dataset.train, flip, 0), with_flipped_labels(dataset.validation, flip, 1)
     classifier = make_classifier(method, dataset.graphs.schema)
-    assert isinstance(classifier, GraphFNP)
+    assert isinstance(classifier, RationaleModel)
     classifier.decoder_loss = lambda batch, encoded: {}  # type: ignore[method-assign]
     train(classifier, graphs, validation, TrainingConfig(epochs=epochs, finishing_epochs=0))
     return classifier.eval()
@@ -49,7 +49,7 @@ def trained(method: str, dataset: Dataset, epochs: int) -> GraphFNP:
 class Judge:
     """Mean probabilities of one model under any number of draws, with the graphs encoded once."""
 
-    def __init__(self, classifier: GraphFNP, graphs: PackedGraphs) -> None:
+    def __init__(self, classifier: RationaleModel, graphs: PackedGraphs) -> None:
         self.classifier, self.batch = classifier, graphs.batch()
         with torch.no_grad():
             self.encoded = classifier.encode(self.batch)
@@ -60,7 +60,8 @@ class Judge:
     @torch.no_grad()
     def mean(self, kind: str, num_draws: int, seed: int) -> Tensor:
         """[graphs]: probability of the last class."""
-        self.classifier.config = replace(self.classifier.config, draws=kind)  # type: ignore[arg-type]
+        self.classifier.draws = kind  # type: ignore[assignment]
+        self.encoded.cache.clear()
         logits = self.classifier.draw_logits(self.batch, num_draws, seed, self.encoded)
         return logits.softmax(-1).mean(0)[:, -1]
 
@@ -69,7 +70,7 @@ class Judge:
         return float((means - self.reference).square().mean().sqrt())
 
 
-def compare_cost(method: str, classifier: GraphFNP, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
+def compare_cost(method: str, classifier: RationaleModel, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
     """GraphFNP's prediction against the plain forward of the same graphs, as ratios."""
     peer, data = PlainGCN(graphs.schema).eval(), plain_data(graphs)
     batches = [PyGBatch.from_data_list(data[i : i + BATCH_SIZE]) for i in range(0, len(data), BATCH_SIZE)]
@@ -80,19 +81,17 @@ def compare_cost(method: str, classifier: GraphFNP, graphs: PackedGraphs, rounds
             for batch in batches:
                 peer(batch)
 
-    quasi, plain = (replace(classifier.config, draws=kind) for kind in ("quasi", "plain"))
-
-    def prediction(config, num_draws: int) -> None:
-        classifier.config = config
+    def prediction(kind: str, num_draws: int) -> None:
+        classifier.draws = kind  # type: ignore[assignment]
         collect(classifier, graphs, num_draws)
 
     timings = alternate(
         {
             PEER: forward,
             "own Vanilla forward": lambda: collect(vanilla, graphs, 1),
-            f"{method}, {NUM_DRAWS // 2} quasi draws": lambda: prediction(quasi, NUM_DRAWS // 2),
-            f"{method}, {NUM_DRAWS} quasi draws": lambda: prediction(quasi, NUM_DRAWS),
-            f"{method}, 100 plain draws": lambda: prediction(plain, 100),
+            f"{method}, {NUM_DRAWS // 2} quasi draws": lambda: prediction("quasi", NUM_DRAWS // 2),
+            f"{method}, {NUM_DRAWS} quasi draws": lambda: prediction("quasi", NUM_DRAWS),
+            f"{method}, 100 plain draws": lambda: prediction("plain", 100),
         },
         rounds,
     )

@@ -85,8 +85,8 @@ class GraphFNP(RationaleModel):
             return self.label_head(encoded.graph_embedding.at(self.graph_noise(num_draws, seed)), None, inplace=True)
         outer = self.embeddings_drawn(num_draws)
         rationales, log_kappa = (drawn.unsqueeze(1) for drawn in self.linked_draws(batch, num_draws, seed, encoded))
-        uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation")
-        noise = normal_draws(num_draws, LOCAL_DIM, seed, "local")
+        uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.draws)
+        noise = normal_draws(num_draws, LOCAL_DIM, seed, "local", self.draws)
         uniform, noise = (drawn.to(log_kappa).view(outer, -1, 1, drawn.shape[-1]) for drawn in (uniform, noise))
         links = self.links(log_kappa, uniform)  # [outer, inner, graphs, rationales]
         local = self.local_rationale.summarise(links, self.local_rationale.statistics(rationales)).at(noise)
