@@ -19,9 +19,10 @@ from rdkit.Chem import rdFingerprintGenerator
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from foreign_graphs import molecules_of, permuted_features, plain_graphs, rewired
+from foreign_graphs import molecules_of, plain_graphs, rewired
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
+from graphfnp.decoding.measures import with_permuted_features
 from graphfnp.decoding.patterns import Searched
 from graphfnp.graphs import UNLABELLED, PackedGraphs
 from graphfnp.matching import matching
@@ -52,7 +53,7 @@ def foreign_graphs(dataset: Dataset) -> dict[str, PackedGraphs]:
             unlabelled = replace(other, y=torch.full_like(other.y, UNLABELLED))
             found[name] = matching(_some(unlabelled), schema)
     found = {name: _some(graphs) for name, graphs in found.items()}
-    return {**found, "features shuffled": permuted_features(test), "edges rewired": rewired(test)}
+    return {**found, "features shuffled": with_permuted_features(test), "edges rewired": rewired(test)}
 
 
 def _some(graphs: PackedGraphs) -> PackedGraphs:

@@ -17,13 +17,6 @@ from graphfnp.randomness import stream
 SWAPS = 5  # tries for each edge
 
 
-def permuted_features(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
-    """The same structures, their nodes' features shuffled within each graph."""
-    noise = torch.rand(len(graphs.x), generator=stream(seed, "permuted"), dtype=torch.double)
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-    return replace(graphs, x=graphs.x[torch.argsort(owner + noise)])
-
-
 def rewired(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
     """The same nodes and degrees: pairs of edges (a, b), (c, d) become (a, d), (c, b) where that is a simple graph."""
     generator = stream(seed, "rewired")

@@ -42,7 +42,7 @@ CANDIDATES: dict[str, dict[str, dict[str, Any]]] = {
         "degrees, model learned from parts too": {"method": "no-rationales", "features": "degree"},
     },
 }
-WITH_PARTS = {"generation_weight": 0.0, "training.parts": 1.0}
+WITH_PARTS = {"generation_weight": 0.0, "parts": 1.0}
 Scores = dict[str, float]  # of all test edges, and of each class's
 
 
@@ -52,10 +52,12 @@ def motifs(seed: int, features: str = "alike") -> Dataset:
     return Dataset("ba2motifs", graphs, random_split(graphs.y, seed=seed))
 
 
-def trained(dataset: Dataset, method: str, epochs: int, seed: int, **settings: Any) -> GraphClassifier:
+def trained(
+    dataset: Dataset, method: str, epochs: int, seed: int, parts: float | None = None, **settings: Any
+) -> GraphClassifier:
     small = {"backbone.name": "gin", "backbone.width": 64, **settings}
     classifier = make_classifier(method, dataset.graphs.schema, small, seed)
-    train(classifier, dataset.train, dataset.validation, TrainingConfig(epochs=epochs), seed)
+    train(classifier, dataset.train, dataset.validation, TrainingConfig(epochs=epochs, parts=parts), seed)
     return classifier
 
 
