@@ -6,6 +6,7 @@
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,16 @@ HERE = Path(__file__).parent
 FROZEN = HERE / "frozen.json"
 sys.path.insert(0, str(HERE.parent))
 
+from graphfnp.bundles import open_run  # noqa: E402
 from graphfnp.cli.app import app  # noqa: E402
+from graphfnp.datasets.typed_smiles import graphs_in_schema  # noqa: E402
 from graphfnp.decoding.config import DecodingConfig  # noqa: E402
 from graphfnp.decoding.explanation import explain_by_rationales  # noqa: E402
 from graphfnp.decoding.kept import decoded_of_run  # noqa: E402
 from graphfnp.experiments.cell import Cell  # noqa: E402
 from graphfnp.explainers.explain import explain  # noqa: E402
 from graphfnp.explainers.records import explanation_records as mask_records  # noqa: E402
+from graphfnp.graphs import PackedGraphs  # noqa: E402
 from graphfnp.methods import CLASSIFIERS, make_classifier  # noqa: E402
 from graphfnp.prediction import predict  # noqa: E402
 from graphfnp.records import prediction_records  # noqa: E402
@@ -35,7 +39,9 @@ from graphfnp.training import train  # noqa: E402
 from graphfnp.training_config import TrainingConfig  # noqa: E402
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small  # noqa: E402
 
+TRAINING = replace(TINY_TRAINING, epochs=20, learning_rate=0.01)  # long enough for links to rationales
 MOLECULES = ["C" * n + end for n in range(1, 13) for end in ("O", "N")]
+DRUGS = ["CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(C)NCC(O)COc1ccccc1CC=C"]
 CELLS = (
     Cell("bbbp", "gcn", "graphfnp", 0),
     Cell("bbbp", "gat", "vanilla", 3, {"training.learning_rate": 5e-4, "backbone.dropout": 0.2}, {"limit": 10}),
@@ -52,8 +58,9 @@ def frozen() -> dict[str, Any]:
         content = {
             "probabilities": {method: _probabilities(method) for method in ("graphfnp", "vanilla", "swag")},
             "run folder": _run_folder(run.folder),
-            "prediction records": _prediction_records(run),
+            "prediction records": _prediction_records(run, run.dataset().test),
             "rationale explanations": _rationale_explanations(run),
+            "bundled model": _bundled(),
             "mask explanations": _mask_explanations(run),
             "run folder with rationales": sorted(path.name for path in run.folder.iterdir()),
             "cells": {str(cell): cell.key for cell in CELLS},
@@ -70,7 +77,7 @@ def _new(method: str) -> Any:
 
 def _probabilities(method: str) -> list[list[float]]:
     graphs = shapes(24)
-    model = train(_new(method), graphs, graphs, TINY_TRAINING).model
+    model = train(_new(method), graphs, graphs, TRAINING).model
     return predict(model, graphs, num_draws=8).probabilities[:6].tolist()
 
 
@@ -79,12 +86,23 @@ def _molecule_run(folder: Path) -> Run:
     table = folder / "molecules.csv"
     lines = [f"{smiles},{'alcohol' if smiles[-1] == 'O' else 'amine'}" for smiles in MOLECULES]
     table.write_text("\n".join(["smiles,label", *lines, ""]))
-    plan = Plan(str(table), overrides=small("graphfnp"), training=TINY_TRAINING, data_options={"split": "random"})
+    plan = Plan(str(table), overrides=small("graphfnp"), training=TRAINING, data_options={"split": "random"})
     return execute(plan, folder / "run")
 
 
-def _prediction_records(run: Run) -> list[dict[str, Any]]:
-    graphs = run.dataset().test
+def _bundled() -> dict[str, Any]:
+    """Records of a model that ships with the package, whose rationales are linked to these molecules."""
+    run = open_run("bbbp")
+    graphs, *_ = graphs_in_schema(DRUGS, run.model.classifier.schema)
+    rationales = decoded_of_run(run).rationales
+    explanations = explain_by_rationales(run.model, rationales, graphs)
+    return {
+        "predictions": _prediction_records(run, graphs),
+        "explanations": explanation_records(explanations, rationales),
+    }
+
+
+def _prediction_records(run: Run, graphs: PackedGraphs) -> list[dict[str, Any]]:
     records = prediction_records(run.model, predict(run.model, graphs), graphs, range(len(graphs)), [])
     return [{**record, "model": None, "calibration": sorted(record["calibration"])} for record in records]
 
