@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.load import load
-from graphfnp.graphs import PackedGraphs
-from graphfnp.pyg import to_data_list
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.pyg import to_data_list
 from side_by_side import alternate, options, record
 
 FIELDS = ("x", "edge_index", "edge_attr", "batch", "ptr", "y")

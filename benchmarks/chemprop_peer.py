@@ -20,13 +20,14 @@ from statistics import fmean, stdev
 import torch
 from torch import Tensor
 
-from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.class_balance import class_weights
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.experiments.measure import SCALARS
 from graphfnp.metrics.scores import all_scores
-from graphfnp.predictions import Predictions
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.training.class_balance import class_weights
 
 VERSION = "2.3.1"
 RESULT = Path(__file__).parent / "results" / "chemprop.json"

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
-from graphfnp.graphs import Batch
-from graphfnp.model.breadth_first import FAR, breadth_first_order, decisions_in_order
-from graphfnp.model.decoder_layers import pair_feature
-from graphfnp.model.graph_decoder import GraphDecoder, GraphDecoderConfig, gaussian_log_density
+from graphfnp.graphs.packed import Batch
+from graphfnp.methods.graphfnp.decoder.breadth_first import FAR, breadth_first_order, decisions_in_order
+from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig, gaussian_log_density
+from graphfnp.methods.graphfnp.decoder.layers import pair_feature
 
 
 def stepwise_log_likelihood(decoder: GraphDecoder, batch: Batch, order: Tensor, z: Tensor) -> Tensor:

@@ -21,7 +21,6 @@ from rdkit import Chem, RDLogger
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.cluster import KMeans
 
-from graphfnp.calibration import fit_calibration
 from graphfnp.datasets.load import fetch, load
 from graphfnp.datasets.scaffold import balanced_scaffold_split
 from graphfnp.datasets.sentence_vectors import token_vectors
@@ -29,12 +28,13 @@ from graphfnp.datasets.split import DENSE, SPARSE
 from graphfnp.datasets.sst2 import read_trees
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, RECIPE, WIDTH
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import collect
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.predict import collect
 from graphfnp.settings import with_overrides
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 
 RESULT = Path(__file__).parent / "results" / "development.json"
 CLUSTERS, TEST, VALIDATION = 25, 0.15, 0.12

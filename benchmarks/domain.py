@@ -20,17 +20,17 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from foreign_graphs import molecules_of, plain_graphs, rewired
+from graphfnp.chemistry.patterns import Searched
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
-from graphfnp.decoding.measures import with_permuted_features
-from graphfnp.decoding.patterns import Searched
-from graphfnp.graphs import UNLABELLED, PackedGraphs
-from graphfnp.matching import matching
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel, collect, predict
+from graphfnp.graphs.matching import matching
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.randomness import stream
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.rationales.measures import with_permuted_features
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 
 CELLS = (("bbbp", "scaffold"), ("bbbp", "random"), ("bace", "scaffold"), ("bace", "random"), ("ba2motifs", "random"))
 FRESH = (("bbbp", "random", 5), ("bbbp", "random", 6), ("bace", "random", 5), ("bace", "random", 6),

@@ -13,12 +13,12 @@ import torch
 from lightning.fabric import Fabric
 from torch_geometric.loader import DataLoader
 
-from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
-from graphfnp.methods import make_classifier
-from graphfnp.training import _Loop
-from graphfnp.training_config import TrainingConfig
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import make_classifier
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import _Loop
 from plain_pyg import PlainGCN, plain_data, train_epoch
 from side_by_side import alternate, options, record
 

@@ -22,10 +22,10 @@ from graphfnp.explainers.local_states import LocalEvaluator
 from graphfnp.explainers.node_sets import NodeSet, components, members, reached
 from graphfnp.explainers.shapley import drawn_coalitions, predecessors
 from graphfnp.explainers.subgraphx import SubgraphXConfig, TreeSearch, subgraphx_settings
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.registry import make_classifier
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 from side_by_side import options, record
 
 TAU = 0.01

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 from rdkit import rdBase
 
-from graphfnp.datasets.read_smiles import read_molecule
+from graphfnp.chemistry.read_smiles import read_molecule
 from side_by_side import alternate, options, record
 
 BUILT_IN = [
@@ -36,7 +36,7 @@ def main() -> None:
     # Here, not above: worker processes import this file again, and need neither PyG nor torch.
     from torch_geometric.utils import from_smiles
 
-    from graphfnp.datasets.smiles import graphs_from_smiles
+    from graphfnp.chemistry.smiles import graphs_from_smiles
 
     name, smiles = some_smiles()
     timings = alternate(

@@ -6,12 +6,12 @@ from itertools import pairwise
 import networkx as nx
 import torch
 
+from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.chemistry.typed_smiles import graphs_in_schema
 from graphfnp.datasets.load import load
-from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
-from graphfnp.datasets.typed_smiles import graphs_in_schema
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.matching import matching
-from graphfnp.pyg import from_networkx
+from graphfnp.graphs.matching import matching
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pyg import from_networkx
 from graphfnp.randomness import stream
 
 SWAPS = 5  # tries for each edge

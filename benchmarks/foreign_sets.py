@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from foreign_graphs import molecules_of
-from graphfnp.bundles import open_run
-from graphfnp.decoding.measures import foreign_scores
-from graphfnp.prediction import collect
+from graphfnp.prediction.predict import collect
+from graphfnp.rationales.measures import foreign_scores
+from graphfnp.runs.bundles import open_run
 
 RESULT = Path(__file__).parent / "results" / "foreign_sets.json"
 SETS = {"bbbp": ("bace", "mutagenicity"), "mutagenicity": ("bbbp", "bace")}

@@ -15,10 +15,10 @@ import torch
 
 from graphfnp.datasets.load import load
 from graphfnp.experiments.protocol import METHODS, WIDTH
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, predict
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 
 TARGET = Path(__file__).parent.parent / "results" / "inference.json"
 

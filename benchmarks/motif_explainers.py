@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.split import random_split
@@ -21,9 +20,11 @@ from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import global_edge_index, node_owner
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer
 from graphfnp.explainers.scores import each_edge_once
-from graphfnp.methods import make_classifier
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 from side_by_side import RESULTS, options, record
 
 DEVELOPMENT = (0, 1, 2)

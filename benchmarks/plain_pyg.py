@@ -5,8 +5,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GCNConv, global_mean_pool
 
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.pyg import to_data_list
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pyg import to_data_list
 
 
 class PlainGCN(nn.Module):

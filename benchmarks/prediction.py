@@ -15,12 +15,12 @@ from torch_geometric.data import Batch as PyGBatch
 
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
-from graphfnp.model.rationale_model import RationaleModel
-from graphfnp.prediction import BATCH_SIZE, NUM_DRAWS, collect
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.graphfnp.rationale_model import RationaleModel
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import BATCH_SIZE, NUM_DRAWS, collect
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 from plain_pyg import PlainGCN, plain_data
 from side_by_side import alternate, options, record
 

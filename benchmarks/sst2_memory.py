@@ -12,7 +12,7 @@ import time
 import torch
 
 from graphfnp.datasets.load import load
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 
 LIMIT = 4 * 2**30
 

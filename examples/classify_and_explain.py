@@ -21,7 +21,7 @@ limit = 40 if options.quick else None
 data = graphfnp.load(options.dataset, smiles=options.smiles, label=options.label, limit=limit)
 print(data)
 
-# Any setting can be changed by its dotted name; see graphfnp.model.config for all of them.
+# Any setting can be changed by its dotted name; see graphfnp.methods.graphfnp.config for all of them.
 settings = {"backbone.width": 32, "decoder.width": 32} if options.quick else {}
 epochs = 3 if options.quick else 25
 classifier = graphfnp.make_classifier("graphfnp", data.graphs.schema, settings, seed=0)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
-from graphfnp.graphs import PackedGraphs
-from graphfnp.run import Plan, Run, execute
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.runs.run import Plan, Run, execute
 from tiny_graphs import TINY_TRAINING, small
 
 

@@ -10,45 +10,20 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE, DOCS = ROOT / "src" / "graphfnp", ROOT / "docs"
 
-# Each layer may import those above it and itself; a package stands for all its modules.
-LAYERS = (
-    (
-        "errors", "randomness", "degrees", "graphs", "parts", "graph_checks", "predictions", "rationales", "labels",
-        "matching", "settings", "pyg", "fingerprints", "domain", "provenance", "json_columns", "isolation",
-    ),
-    ("datasets", "networks"),
-    ("classifier", "model", "baselines", "methods"),
-    (
-        "training", "training_config", "training_state", "class_balance", "weight_average", "prediction", "calibration",
-        "checkpoint",
-        "conformal", "held_out", "label_shift",
-        "evaluation", "decoding", "explainers", "run", "records", "report", "metrics", "bundles", "bundling", "card",
-        "ray_session",
-    ),
-    ("experiments", "estimator", "scoring"),
-    ("service",),
-    ("cli", "__init__"),
+# Each may import those before it, and nothing after it. All but the modules of the ground floor are packages.
+ORDER = (
+    "errors", "randomness", "settings", "files", "ray_session",
+    "isolation", "graphs", "networks", "methods", "chemistry", "datasets", "prediction", "metrics", "training",
+    "rationales", "explainers", "runs", "report", "experiments",
+    "estimator", "scoring", "service", "cli",
 )  # fmt: skip
-
-# Narrower than the layer: the only rooms of the package these may look into, beside their own.
-VALUES = set(LAYERS[0])
-NARROWER = {
-    "datasets": VALUES,
-    "networks": VALUES,
-    "classifier": VALUES,
-    "model": VALUES | {"networks", "classifier"},
-    "baselines": VALUES | {"networks", "classifier"},
-    "metrics": VALUES,
-    "calibration": VALUES,
-    "conformal": VALUES,
-}
 
 LONGEST = 300
 ROOMS_WITHOUT_A_NAME = {"utils", "helpers", "common", "base", "misc"}
 
 
 def room_of(module: str) -> str:
-    """graphfnp.model.config -> model"""
+    """graphfnp.methods.graphfnp.config -> model"""
     return module.split(".")[1] if "." in module else "__init__"
 
 
@@ -60,39 +35,52 @@ def modules() -> dict[str, Path]:
     }
 
 
-def imported(node: ast.AST) -> list[str]:
+def imported(node: ast.AST) -> list[tuple[str, str]]:
+    """Modules that a piece of code names, each with the name taken from it ("" for the module itself).
+
+    Also a string "graphfnp.module:function", which says what a child process should call.
+    """
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [(alias.name, "") for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module:
-        inner = [f"{node.module}.{alias.name}" for alias in node.names]
-        return [name if name in modules() else node.module for name in inner]
+        inner = [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
+        return [(name, "") if name in modules() else (node.module, last) for name, last in inner]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        module, _, name = node.value.partition(":")
+        return [(module, name)] if module in modules() and module != "graphfnp" else []
     return []
 
 
 @cache
-def imports(module: str) -> tuple[str, ...]:
+def imports(module: str) -> tuple[tuple[str, str], ...]:
     """Everything of this package that a module imports, also inside functions."""
     tree = ast.parse(modules()[module].read_text())
-    names = [name for node in ast.walk(tree) for name in imported(node)]
-    return tuple(dict.fromkeys(name for name in names if name.split(".")[0] == "graphfnp"))
+    found = [one for node in ast.walk(tree) for one in imported(node)]
+    return tuple(dict.fromkeys(one for one in found if one[0].split(".")[0] == "graphfnp"))
 
 
 @cache
 def imports_on_loading(module: str) -> tuple[str, ...]:
     """What is imported while the module itself is: not in functions, not for types only."""
     tree = ast.parse(modules()[module].read_text())
-    names = [name for node in tree.body for name in imported(node)]
+    names = [name for node in tree.body if not isinstance(node, ast.Expr) for name, _ in imported(node)]
     return tuple(name for name in names if name.split(".")[0] == "graphfnp")
 
 
-def layer(room: str) -> int:
-    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+@cache
+def public(package: str) -> dict[str, set[str]]:
+    """What the ``PUBLIC`` of a package's ``__init__`` offers to others: names by module."""
+    tree = ast.parse((SOURCE / package / "__init__.py").read_text())
+    values = [ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)]
+    return {module: set(names.split()) for module, names in (values[0] if values else {}).items()}
 
 
 def test_every_module_has_a_room() -> None:
-    known = {room for rooms in LAYERS for room in rooms}
-    homeless = {room_of(module) for module in modules()} - known
-    assert not homeless, f"say in which layer {homeless} belong"
+    assert {room_of(module) for module in modules()} - {"__init__"} == set(ORDER)
+
+
+def test_the_ground_floor_has_a_handful_of_modules() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 7
 
 
 @pytest.mark.parametrize("module", modules())
@@ -100,20 +88,49 @@ def test_imports_point_one_way(module: str) -> None:
     if module == "graphfnp":
         return  # the front door names everything
     own = room_of(module)
-    for name in imports(module):
+    for name, _ in imports(module):
         other = room_of(name)
         assert other != "__init__", f"{module} imports the package's front door: name the module"
-        assert layer(other) <= layer(own), f"{module} imports {name}, which is above it"
-        allowed = NARROWER.get(own, {other}) | {own}
-        assert other in allowed, f"{module} imports {name}: {own} may only look into {sorted(allowed)}"
+        assert ORDER.index(other) <= ORDER.index(own), f"{module} imports {name}, which comes after it"
 
 
-def test_no_baseline_knows_another() -> None:
+@pytest.mark.parametrize("module", modules())
+def test_only_what_a_package_offers_is_used_outside_it(module: str) -> None:
+    for name, taken in imports(module):
+        package, _, inner = name.removeprefix("graphfnp.").partition(".")
+        if not inner or package == room_of(module):
+            assert not taken.startswith("_") or taken == "__version__", f"{module} uses {name}.{taken}"
+            continue
+        offered = public(package)
+        assert inner in offered, f"{module} uses {name}, which {package}/__init__.py does not offer"
+        assert not taken or taken in offered[inner], f"{module} uses {name}.{taken}: {package} offers {offered[inner]}"
+
+
+@pytest.mark.parametrize("package", [path.parent.name for path in sorted(SOURCE.glob("*/__init__.py"))])
+def test_a_package_offers_what_exists(package: str) -> None:
+    for inner, names in public(package).items():
+        module = modules()[f"graphfnp.{package}.{inner}"]
+        defined = {name for node in ast.parse(module.read_text()).body for name in _defined(node)}
+        assert names <= defined, f"{package}/__init__.py: {inner} has no {names - defined}"
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname for alias in node.names if alias.asname]  # handed on
+    return [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
+
+
+def test_no_method_knows_another() -> None:
     """Vanilla alone is there to be changed in one respect, or to be a member."""
+    shared = {"graphfnp.methods.contract", "graphfnp.methods.rationales", "graphfnp.methods.baselines.vanilla"}
     for module in modules():
-        if room_of(module) == "baselines":
-            others = {name for name in imports(module) if room_of(name) == "baselines"}
-            assert others <= {"graphfnp.baselines.vanilla"}, module
+        if module.startswith("graphfnp.methods.baselines."):
+            assert {name for name, _ in imports(module) if room_of(name) == "methods"} <= shared, module
+        if module.startswith("graphfnp.methods.graphfnp."):
+            others = {name for name, _ in imports(module) if room_of(name) == "methods"} - shared
+            assert all(name.startswith("graphfnp.methods.graphfnp.") for name in others), module
 
 
 def test_imports_go_round_in_no_circle() -> None:

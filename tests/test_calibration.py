@@ -6,9 +6,10 @@ from math import log
 import pytest
 import torch
 
-from graphfnp.calibration import Calibration, fit_calibration
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.metrics.scores import negative_log_likelihood
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.calibration_kinds import fit_calibration
 
 
 def seeded(seed: int = 0) -> torch.Generator:

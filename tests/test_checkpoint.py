@@ -9,20 +9,13 @@ import pytest
 import torch
 from torch_geometric.nn import GraphSAGE
 
-from graphfnp.calibration import Calibration
-from graphfnp.checkpoint import (
-    MODEL_RECORD,
-    MODEL_TENSORS,
-    load_model,
-    read_tensors,
-    save_model,
-    write_atomically,
-    write_tensors,
-)
 from graphfnp.errors import GraphFNPError, InvalidRun
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel, predict
-from graphfnp.run import Run
+from graphfnp.files import read_tensors, write_atomically, write_tensors
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.runs.checkpoint import MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.runs.run import Run
 from tiny_graphs import TYPED, shapes, small
 
 
@@ -181,7 +174,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     def no_replace(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("graphfnp.checkpoint.os.replace", no_replace)
+    monkeypatch.setattr("graphfnp.files.os.replace", no_replace)
     with pytest.raises(OSError, match="disk full"):
         write_atomically(target, b"new")
     assert target.read_bytes() == b"old"

@@ -6,8 +6,8 @@ from math import sqrt
 import pytest
 import torch
 
-from graphfnp.conformal import Conformal, fit_conformal
 from graphfnp.errors import InvalidConfig
+from graphfnp.prediction.conformal import Conformal, fit_conformal
 
 
 def simulated(count: int, num_classes: int, generator: torch.Generator, digits: int | None = None):

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfnp.checkpoint import DOMAIN, MODEL_RECORD, load_model, save_model
-from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.domain import NEAREST, VERDICTS, Domain, domain_of, references, verdict
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.errors import InvalidRun
-from graphfnp.fingerprints import fingerprints
-from graphfnp.graphs import PackedGraphs, concatenate
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel, fit_domain, predict
+from graphfnp.graphs.fingerprints import fingerprints
+from graphfnp.graphs.packed import PackedGraphs, concatenate
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.domain import NEAREST, VERDICTS, Domain, domain_of, references, verdict
+from graphfnp.prediction.predict import TrainedModel, fit_domain, predict
+from graphfnp.prediction.records import prediction_records
 from graphfnp.randomness import stream
-from graphfnp.records import prediction_records
-from graphfnp.run import Run
+from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, load_model, save_model
+from graphfnp.runs.run import Run
 from tiny_graphs import NUMBERS, TYPED, packed, relabelled, shapes, small
 
 ALCOHOLS = [f"{'C' * n}O" for n in range(1, 13)] + [f"CC(O){'C' * n}" for n in range(1, 13)]
@@ -164,7 +164,7 @@ def test_graphs_of_one_node_and_few_references_have_a_place() -> None:
 
 
 def test_many_training_graphs_are_thinned_the_same_way_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphfnp.domain.REFERENCES", 10)
+    monkeypatch.setattr("graphfnp.prediction.domain.REFERENCES", 10)
     assert len(references(100)) == 10
     assert torch.equal(references(100, seed=3), references(100, seed=3))
     assert references(8).tolist() == list(range(8))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphfnp import GraphFNPClassifier, load, to_data_list
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, InvalidRun
-from graphfnp.graphs import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from tiny_graphs import shapes
 from tiny_graphs import small as small_settings
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.graphs import UNLABELLED, Batch, PackedGraphs, Schema, concatenate, side_by_side
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel, predict
-from graphfnp.training import train
+from graphfnp.graphs.packed import UNLABELLED, Batch, PackedGraphs, Schema, concatenate, side_by_side
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, TYPED, packed, shapes, small
 
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.checkpoint import load_model, save_model
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.evaluation import evaluate, evaluate_part
-from graphfnp.held_out import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
-from graphfnp.label_shift import assumed_mix, moved_to_mix
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import RawPredictions, TrainedModel, conformal_sets, predict
-from graphfnp.run import Run
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.methods.registry import make_classifier
+from graphfnp.metrics.evaluation import evaluate, evaluate_part
+from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
+from graphfnp.prediction.label_shift import assumed_mix, moved_to_mix
+from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
+from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.runs.run import Run
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 

@@ -16,14 +16,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from graphfnp.checkpoint import MODEL_RECORD, MODEL_TENSORS, load_model, write_tensors
 from graphfnp.cli.app import main
 from graphfnp.datasets.archives import member_bytes, unpack
 from graphfnp.datasets.table_files import read_text_table
 from graphfnp.datasets.tables import read_table
 from graphfnp.errors import GraphFNPError, InvalidGraphs, InvalidRun, MissingData
-from graphfnp.labels import label_numbers
-from graphfnp.run import Run
+from graphfnp.files import write_tensors
+from graphfnp.graphs.labels import label_numbers
+from graphfnp.runs.checkpoint import MODEL_RECORD, MODEL_TENSORS, load_model
+from graphfnp.runs.run import Run
 from graphfnp.scoring.rows import MoleculeFile, bounded_lines
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.calibration import Calibration
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs import UNLABELLED
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel, collect, predict
-from graphfnp.predictions import Predictions, entropy
+from graphfnp.graphs.packed import UNLABELLED
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.predict import TrainedModel, collect, predict
+from graphfnp.prediction.predictions import Predictions, entropy
 from tiny_graphs import TYPED, shapes, small
 
 

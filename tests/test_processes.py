@@ -11,8 +11,8 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 
-from graphfnp.methods import make_classifier
-from graphfnp.training import train
+from graphfnp.methods.registry import make_classifier
+from graphfnp.training.train import train
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.methods import CLASSIFIERS, make_classifier, make_config
+from graphfnp.methods.registry import CLASSIFIERS, make_classifier, make_config
 from graphfnp.settings import from_json, names, to_json, with_overrides
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
 from tiny_graphs import TYPED, small
 
 

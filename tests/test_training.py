@@ -11,19 +11,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfnp.checkpoint import MODEL_TENSORS, read_tensors
-from graphfnp.class_balance import class_weights
-from graphfnp.classifier import GraphClassifier
 from graphfnp.errors import InvalidConfig, InvalidRun
-from graphfnp.evaluation import evaluate
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import CLASSIFIERS, make_classifier
-from graphfnp.parts import beside_parts
-from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
-from graphfnp.training import Event, Training, train
-from graphfnp.training_config import TrainingConfig
-from graphfnp.training_state import STATE_FILE
-from graphfnp.weight_average import WeightAverage
+from graphfnp.files import read_tensors
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.subgraphs import beside_parts
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import CLASSIFIERS, make_classifier
+from graphfnp.metrics.evaluation import evaluate
+from graphfnp.runs.checkpoint import MODEL_TENSORS
+from graphfnp.runs.run import CONFIG, EPOCHS, METRICS, SPLIT, Plan, Run, execute
+from graphfnp.training.class_balance import class_weights
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.state import STATE_FILE
+from graphfnp.training.train import Event, Training, train
+from graphfnp.training.weight_average import WeightAverage
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 PLAN = Plan(
@@ -36,7 +37,7 @@ import os, signal, sys
 from pathlib import Path
 import torch
 from test_training import PLAN
-from graphfnp.run import execute
+from graphfnp.runs.run import execute
 
 torch.set_num_threads(1)
 

@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.methods import CLASSIFIERS
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.randomness import stream
 from graphfnp.settings import names
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
 
 TINY_TRAINING = TrainingConfig(epochs=2, batch_size=16, validation_draws=4, finishing_epochs=1)
 

@@ -7,27 +7,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphfnp.calibration import Calibration
-    from graphfnp.checkpoint import load_model, save_model
-    from graphfnp.classifier import GraphClassifier
-    from graphfnp.conformal import Conformal
     from graphfnp.datasets.dataset import Dataset, Split
     from graphfnp.datasets.load import load
-    from graphfnp.decoding import DecodingConfig, find_rationales
     from graphfnp.errors import GraphFNPError
     from graphfnp.estimator import GraphFNPClassifier
-    from graphfnp.evaluation import evaluate
-    from graphfnp.graphs import PackedGraphs, Schema
-    from graphfnp.held_out import calibrate
-    from graphfnp.methods import make_classifier
-    from graphfnp.prediction import TrainedModel, predict
-    from graphfnp.predictions import Predictions
-    from graphfnp.pyg import from_data_list, from_networkx, to_data_list
-    from graphfnp.rationales import Rationales, Structure
+    from graphfnp.graphs.packed import PackedGraphs, Schema
+    from graphfnp.graphs.pyg import from_data_list, from_networkx, to_data_list
+    from graphfnp.graphs.structure import Structure
+    from graphfnp.methods.contract import GraphClassifier
+    from graphfnp.methods.rationales import Rationales
+    from graphfnp.methods.registry import make_classifier
+    from graphfnp.metrics.evaluation import evaluate
+    from graphfnp.prediction.calibrate import calibrate
+    from graphfnp.prediction.calibration import Calibration
+    from graphfnp.prediction.conformal import Conformal
+    from graphfnp.prediction.predict import TrainedModel, predict
+    from graphfnp.prediction.predictions import Predictions
+    from graphfnp.rationales.config import DecodingConfig
+    from graphfnp.rationales.find import find_rationales
     from graphfnp.report.assemble import make_report
     from graphfnp.report.page import write_report
     from graphfnp.report.record import Report
-    from graphfnp.training import Training, TrainingConfig, train
+    from graphfnp.runs.checkpoint import load_model, save_model
+    from graphfnp.training.config import TrainingConfig
+    from graphfnp.training.train import Training, train
 
 __all__ = [  # noqa: RUF022 - in the order one meets them
     # values
@@ -44,27 +47,30 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
 ]  # fmt: skip
 
 _HOMES = {
-    "calibration": ("Calibration",),
-    "checkpoint": ("load_model", "save_model"),
-    "classifier": ("GraphClassifier",),
-    "conformal": ("Conformal",),
     "datasets.dataset": ("Dataset", "Split"),
     "datasets.load": ("load",),
-    "decoding": ("DecodingConfig", "find_rationales"),
     "errors": ("GraphFNPError",),
     "estimator": ("GraphFNPClassifier",),
-    "evaluation": ("evaluate",),
-    "graphs": ("PackedGraphs", "Schema"),
-    "held_out": ("calibrate",),
-    "methods": ("make_classifier",),
-    "prediction": ("TrainedModel", "predict"),
-    "predictions": ("Predictions",),
-    "pyg": ("from_data_list", "from_networkx", "to_data_list"),
-    "rationales": ("Rationales", "Structure"),
+    "graphs.packed": ("PackedGraphs", "Schema"),
+    "graphs.pyg": ("from_data_list", "from_networkx", "to_data_list"),
+    "graphs.structure": ("Structure",),
+    "methods.contract": ("GraphClassifier",),
+    "methods.rationales": ("Rationales",),
+    "methods.registry": ("make_classifier",),
+    "metrics.evaluation": ("evaluate",),
+    "prediction.calibrate": ("calibrate",),
+    "prediction.calibration": ("Calibration",),
+    "prediction.conformal": ("Conformal",),
+    "prediction.predict": ("TrainedModel", "predict"),
+    "prediction.predictions": ("Predictions",),
+    "rationales.config": ("DecodingConfig",),
+    "rationales.find": ("find_rationales",),
     "report.assemble": ("make_report",),
     "report.page": ("write_report",),
     "report.record": ("Report",),
-    "training": ("Training", "TrainingConfig", "train"),
+    "runs.checkpoint": ("load_model", "save_model"),
+    "training.config": ("TrainingConfig",),
+    "training.train": ("Training", "train"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -14,23 +14,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from graphfnp.checkpoint import load_model, read_json, read_tensors, save_model, write_json, write_tensors
-from graphfnp.conformal import LEVEL
 from graphfnp.datasets.inputs import Read, described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
-from graphfnp.decoding import find_rationales
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.methods import make_classifier
+from graphfnp.files import read_json, read_tensors, write_json, write_tensors
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.methods.rationales import Rationales
+from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
-from graphfnp.prediction import NUM_DRAWS, predict
-from graphfnp.predictions import Predictions
-from graphfnp.provenance import Provenance, data_hash
-from graphfnp.rationales import Rationales
-from graphfnp.records import prediction_records
+from graphfnp.prediction.conformal import LEVEL
+from graphfnp.prediction.predict import NUM_DRAWS, predict
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.prediction.records import prediction_records
+from graphfnp.rationales.find import find_rationales
+from graphfnp.runs.checkpoint import load_model, save_model
 from graphfnp.settings import with_overrides
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
 TRAINING = "training."  # prefix of overrides that belong to the training, not to the method

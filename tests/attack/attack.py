@@ -61,8 +61,8 @@ def flipped(content: bytes, order: random.Random) -> bytes:
 
 
 def smiles(order: random.Random, count: int, folder: Path, over: Callable[[], bool]) -> dict[str, int]:
-    from graphfnp.datasets.read_rows import Target
-    from graphfnp.datasets.reading import read_molecules
+    from graphfnp.chemistry.read_rows import Target
+    from graphfnp.chemistry.reading import read_molecules
     from hostile_rows import ring_of_rings
 
     done = lost = refused = 0
@@ -93,8 +93,8 @@ def random_graph(order: random.Random) -> dict[str, Any]:
 def graphs(order: random.Random, count: int, folder: Path, over: Callable[[], bool]) -> dict[str, int]:
     from starlette.testclient import TestClient
 
-    from graphfnp.bundles import open_run
-    from graphfnp.decoding.kept import decoded_of_run
+    from graphfnp.runs.bundles import open_run
+    from graphfnp.runs.decoded import decoded_of_run
     from graphfnp.service.app import make_app
     from graphfnp.service.config import ServiceConfig
     from graphfnp.service.engine import Engine
@@ -205,8 +205,8 @@ def archives(order: random.Random, count: int, folder: Path, over: Callable[[], 
 
 
 def runs(order: random.Random, count: int, folder: Path, over: Callable[[], bool]) -> dict[str, int]:
-    from graphfnp.bundles import open_run
-    from graphfnp.checkpoint import load_model
+    from graphfnp.runs.bundles import open_run
+    from graphfnp.runs.checkpoint import load_model
 
     found, copy = {"inputs": 0, "refused": 0}, folder / "run"
     shutil.copytree(open_run("ba2motifs").folder, copy)

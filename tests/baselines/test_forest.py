@@ -7,12 +7,13 @@ import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
 
-from graphfnp.checkpoint import load_model, read_tensors, save_model, write_json, write_tensors
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.explainers.explain import explain
-from graphfnp.fingerprints import WIDTH, batch_fingerprints, fingerprints
-from graphfnp.methods import make_classifier
-from graphfnp.training import train
+from graphfnp.files import read_tensors, write_json, write_tensors
+from graphfnp.graphs.fingerprints import WIDTH, batch_fingerprints, fingerprints
+from graphfnp.methods.registry import make_classifier
+from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, TINY_TRAINING, TYPED, shapes, small
 
 

@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.distributions import Bernoulli, Dirichlet, kl_divergence
 from torch_geometric.nn import GraphSAGE
 
-from graphfnp.baselines.deep_ensemble import DeepEnsemble
-from graphfnp.baselines.dropedge import thinned as without_edges
-from graphfnp.baselines.evidential import Evidential, kl_to_uniform, log_gamma_draws
-from graphfnp.baselines.focal import focal_loss
-from graphfnp.baselines.gsat import GSAT, bernoulli_kl
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import Batch, PackedGraphs
-from graphfnp.methods import make_classifier
+from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.methods.baselines.deep_ensemble import DeepEnsemble
+from graphfnp.methods.baselines.dropedge import thinned as without_edges
+from graphfnp.methods.baselines.evidential import Evidential, kl_to_uniform, log_gamma_draws
+from graphfnp.methods.baselines.focal import focal_loss
+from graphfnp.methods.baselines.gsat import GSAT, bernoulli_kl
+from graphfnp.methods.registry import make_classifier
 from graphfnp.networks.draws import normal_draws
 from graphfnp.networks.edge_pairs import pair_mean, pair_numbers
 from tiny_graphs import NUMBERS, TYPED, packed, shapes, small

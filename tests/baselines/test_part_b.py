@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from graphfnp.baselines.bbp import BBP, BBPConfig, divergence_from_prior, local_linear
-from graphfnp.baselines.graph_gp import GraphGP, GraphGPConfig
-from graphfnp.baselines.laplace import curvature, inverse_root
-from graphfnp.baselines.sgld import SGLD, Langevin, SGLDConfig
-from graphfnp.baselines.swag import SWAG, SWAGConfig
 from graphfnp.errors import InvalidConfig
+from graphfnp.methods.baselines.bbp import BBP, BBPConfig, divergence_from_prior, local_linear
+from graphfnp.methods.baselines.graph_gp import GraphGP, GraphGPConfig
+from graphfnp.methods.baselines.laplace import curvature, inverse_root
+from graphfnp.methods.baselines.sgld import SGLD, Langevin, SGLDConfig
+from graphfnp.methods.baselines.swag import SWAG, SWAGConfig
 from graphfnp.networks.backbone import BackboneConfig
 from graphfnp.randomness import stream
 from tiny_graphs import TYPED, shapes

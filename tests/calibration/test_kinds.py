@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.calibration.isotonic import Curve, through_curves
-from graphfnp.calibration.kinds import KINDS
 from graphfnp.metrics.scores import negative_log_likelihood
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.calibration_kinds import KINDS, fit_calibration
+from graphfnp.prediction.isotonic import Curve, through_curves
 
 
 def seeded(seed: int = 0) -> torch.Generator:

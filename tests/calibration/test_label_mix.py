@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from graphfnp.calibration import Calibration
-from graphfnp.calibration.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
-from graphfnp.calibration.raking import rake, reweighed
 from graphfnp.errors import InvalidConfig
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
+from graphfnp.prediction.raking import rake, reweighed
 
 
 def drawn(mix: list[float], count: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GAT, GIN, GCNConv, GraphSAGE
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.graphs import Batch, PackedGraphs
-from graphfnp.methods import make_classifier
+from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.methods.registry import make_classifier
 from graphfnp.networks.backbone import Backbone, BackboneConfig, ModuleBackbone, make_backbone
 from graphfnp.networks.convolutions import LAYERS
 from tiny_graphs import NUMBERS, TYPED, packed, shapes, small

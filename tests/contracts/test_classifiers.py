@@ -10,15 +10,15 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explainer, GNNExplainer, ModelConfig
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
-from graphfnp.checkpoint import load_model, save_model
-from graphfnp.classifier import GraphClassifier, check_partition
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import CLASSIFIERS, make_classifier
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.contract import GraphClassifier, check_partition
+from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.networks.convolutions import LAYERS
-from graphfnp.prediction import TrainedModel, predict
-from graphfnp.training import train
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, TINY_TRAINING, TYPED, relabelled, shapes, small
 
 every_method = pytest.mark.parametrize("method", CLASSIFIERS)

@@ -16,8 +16,8 @@ from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gstarx import GStarX, GStarXConfig
 from graphfnp.explainers.pg_explainer import PGExplainer, PGExplainerConfig
 from graphfnp.explainers.subgraphx import SubgraphX, SubgraphXConfig
-from graphfnp.graphs import PackedGraphs, concatenate
-from graphfnp.methods import make_classifier
+from graphfnp.graphs.packed import PackedGraphs, concatenate
+from graphfnp.methods.registry import make_classifier
 from tiny_graphs import packed, shapes, small
 
 QUICK: dict[str, Callable[[int], Any]] = {

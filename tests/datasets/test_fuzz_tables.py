@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.datasets.dataset import Dataset
-from graphfnp.datasets.smiles import graphs_from_smiles
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError
 

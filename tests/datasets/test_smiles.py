@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch_geometric.utils import from_smiles
 
-from graphfnp.datasets.atoms import ATOM_COLUMNS, TOKENS, read_token
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
+from graphfnp.chemistry.atoms import ATOM_COLUMNS, TOKENS, read_token
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 
 SOME = [
     "CC(=O)Oc1ccccc1C(=O)O",
@@ -111,7 +111,7 @@ def test_labels_follow_their_rows():
 
 
 def test_processes_change_nothing(monkeypatch):
-    monkeypatch.setattr("graphfnp.datasets.reading.PIECE", 3)
+    monkeypatch.setattr("graphfnp.chemistry.reading.PIECE", 3)
     smiles = [*SOME, "bad", "CCO"]
     one, rows, problems = graphs_from_smiles(smiles)
     two, rows_two, problems_two = graphs_from_smiles(smiles, processes=2)
@@ -127,7 +127,7 @@ def test_cache_is_keyed_by_content_and_mends_itself(tmp_path, monkeypatch):
     graphs_from_smiles(smiles[:3], cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
     with monkeypatch.context() as patch:
-        patch.setattr("graphfnp.datasets.smiles._read", lambda *_: pytest.fail("the cache was not used"))
+        patch.setattr("graphfnp.chemistry.smiles._read", lambda *_: pytest.fail("the cache was not used"))
         again = graphs_from_smiles(smiles, cache=tmp_path)
     assert torch.equal(first[0].x, again[0].x)
     assert first[2] == again[2]

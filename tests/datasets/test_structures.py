@@ -8,18 +8,14 @@ import pytest
 import torch
 from rdkit import Chem, rdBase
 
+from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
+from graphfnp.chemistry.structures import graphs_from_structures, structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.load import load
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.datasets.structures import (
-    graphs_from_structures,
-    structure_to_mol,
-    structure_to_smiles,
-    structures_from_graphs,
-)
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 
 SCHEMA = molecule_schema()
 SINGLE, DOUBLE, TRIPLE, AROMATIC, OTHER = range(5)

@@ -8,31 +8,31 @@ import networkx as nx
 import pytest
 import torch
 
+from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.smiles import graphs_from_smiles
+from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
-from graphfnp.datasets.fragments import as_networkx, part
-from graphfnp.datasets.motifs import motif_name
-from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.datasets.structures import graphs_from_structures, structure_to_mol, structures_from_graphs
-from graphfnp.decoding import DecodingConfig, find_rationales
-from graphfnp.decoding.candidates import nearest_parts, refined_hash
-from graphfnp.decoding.config import decoding_for
-from graphfnp.decoding.coverage import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
-from graphfnp.decoding.explanation import explain_by_rationales
-from graphfnp.decoding.find import is_valid
-from graphfnp.decoding.kernels import specific_kernel
-from graphfnp.decoding.neighbourhoods import node_links
-from graphfnp.decoding.pruning import pruned
-from graphfnp.decoding.records import rationale_records
-from graphfnp.decoding.tokens import with_known_features, with_usual_features
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import TrainedModel
-from graphfnp.rationales import Rationales, Structure, leans_on
+from graphfnp.graphs.motifs import motif_name
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.methods.rationales import Rationales, leans_on
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.rationales.candidates import nearest_parts, refined_hash
+from graphfnp.rationales.config import DecodingConfig, decoding_for
+from graphfnp.rationales.evidence import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
+from graphfnp.rationales.explain import explain_by_rationales
+from graphfnp.rationales.find import find_rationales, is_valid
+from graphfnp.rationales.kernels import specific_kernel
+from graphfnp.rationales.neighbourhoods import node_links
+from graphfnp.rationales.pruning import pruned
+from graphfnp.rationales.records import rationale_records
+from graphfnp.rationales.tokens import with_known_features, with_usual_features
 from graphfnp.report.drawing import picture_structure
 from graphfnp.report.explanation_page import explanation_records, write_explanations
 from graphfnp.report.gallery import write_gallery
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 from tiny_graphs import small
 
 FEW = {"candidates": 12}

@@ -5,17 +5,17 @@ import pytest
 import torch
 from rdkit import Chem
 
-from graphfnp.datasets.alerts import ALERTS, alerts_in
-from graphfnp.datasets.attachments import fragment_smiles
+from graphfnp.chemistry.alerts import ALERTS, alerts_in
+from graphfnp.chemistry.attachments import fragment_smiles
+from graphfnp.chemistry.fragments import fragments, units
+from graphfnp.chemistry.patterns import Searched, smarts_of
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
+from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
-from graphfnp.datasets.fragments import as_networkx, fragments, part, units
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.datasets.structures import structure_to_smiles, structures_from_graphs
-from graphfnp.datasets.subgraphs import Pattern, adjacency, core_numbers
-from graphfnp.decoding.coverage import alerts_of
-from graphfnp.decoding.patterns import Searched, smarts_of
-from graphfnp.graphs import Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.graphs.subgraph_search import Pattern, adjacency, core_numbers
+from graphfnp.rationales.evidence import alerts_of
 from graphfnp.report.drawing import picture_structure
 
 SCHEMA = molecule_schema()

@@ -3,15 +3,16 @@
 import pytest
 import torch
 
+from graphfnp.chemistry.repair import repaired
+from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.smiles import molecule_schema
+from graphfnp.chemistry.structures import structure_to_smiles
+from graphfnp.chemistry.valence import valence_rules
 from graphfnp.datasets.mutagenicity import ATOMS
-from graphfnp.datasets.repair import repaired
-from graphfnp.datasets.smiles import molecule_schema
-from graphfnp.datasets.structures import structure_to_mol, structure_to_smiles
-from graphfnp.decoding.valence import valence_rules
-from graphfnp.graphs import Schema
-from graphfnp.model.decoder_sampling import PartialGraphs, sample
-from graphfnp.model.graph_decoder import GraphDecoder, GraphDecoderConfig
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
+from graphfnp.methods.graphfnp.decoder.sampling import PartialGraphs, sample
 
 HEAVY = molecule_schema()
 EXPLICIT = Schema(

@@ -15,7 +15,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
-from graphfnp.run import CONFIG, EPOCHS, METRICS, SPLIT, Run
+from graphfnp.runs.run import CONFIG, EPOCHS, METRICS, SPLIT, Run
 
 TINY = [
     "--epochs", "2", "--limit", "40", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphfnp.cli.app import main
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 
 
 def run_command(*arguments: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig
-from graphfnp.run import Plan, Run, execute
+from graphfnp.runs.run import Plan, Run, execute
 from tiny_graphs import TINY_TRAINING, small
 
 MOLECULES = ["CCO", "CCCO", "CC(C)O", "OCCO", "CCN", "CCCN", "Nc1ccccc1", "Cc1ccccc1N"] * 5

@@ -18,7 +18,7 @@ from graphfnp.explainers.gstarx import GStarX, GStarXConfig, best_nodes, sampled
 from graphfnp.explainers.local_states import LocalEvaluator
 from graphfnp.explainers.node_sets import from_rows, members, neighbour_sets, reached, to_rows
 from graphfnp.explainers.subgraphx import SubgraphX, SubgraphXConfig, TreeSearch
-from graphfnp.methods import make_classifier
+from graphfnp.methods.registry import make_classifier
 from tiny_graphs import NUMBERS, TYPED, packed, shapes, small
 
 QUICK = SubgraphXConfig(rollouts=4, samples=16, min_nodes=2, expand=4)

@@ -16,8 +16,8 @@ from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import Explanations, explanation_subgraphs, kept_edges
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.registry import make_classifier
 from tiny_graphs import packed, shapes, small
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

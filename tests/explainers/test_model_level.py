@@ -4,17 +4,17 @@ import pytest
 import torch
 from torch import nn
 
+from graphfnp.chemistry.smiles import graphs_from_smiles
+from graphfnp.chemistry.structures import structure_to_smiles
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
-from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.datasets.structures import structure_to_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.building_blocks import BuildingBlocks
 from graphfnp.explainers.centroids import embedding_centroids
 from graphfnp.explainers.gnn_interpreter import GNNInterpreterConfig, interpreter_rationales
 from graphfnp.explainers.xgnn import XGNNConfig, xgnn_rationales
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
-from graphfnp.prediction import collect
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import collect
 from tiny_graphs import NUMBERS, shapes, small
 
 BRIEF = {

@@ -8,7 +8,7 @@ from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import explanation_subgraphs
 from graphfnp.explainers.parallel import BLOCK, explain_in_parallel
 from graphfnp.explainers.subgraphx import SubgraphX, SubgraphXConfig
-from graphfnp.methods import make_classifier
+from graphfnp.methods.registry import make_classifier
 from tiny_graphs import TYPED, shapes, small
 
 QUICK = SubgraphX(SubgraphXConfig(rollouts=2, samples=8, min_nodes=2), seed=1)

@@ -18,25 +18,25 @@ HERE = Path(__file__).parent
 FROZEN = HERE / "frozen.json"
 sys.path.insert(0, str(HERE.parent))
 
-from graphfnp.bundles import open_run  # noqa: E402
+from graphfnp.chemistry.typed_smiles import graphs_in_schema  # noqa: E402
 from graphfnp.cli.app import app  # noqa: E402
-from graphfnp.datasets.typed_smiles import graphs_in_schema  # noqa: E402
-from graphfnp.decoding.config import DecodingConfig  # noqa: E402
-from graphfnp.decoding.explanation import explain_by_rationales  # noqa: E402
-from graphfnp.decoding.kept import decoded_of_run  # noqa: E402
 from graphfnp.experiments.cell import Cell  # noqa: E402
 from graphfnp.explainers.explain import explain  # noqa: E402
 from graphfnp.explainers.records import explanation_records as mask_records  # noqa: E402
-from graphfnp.graphs import PackedGraphs  # noqa: E402
-from graphfnp.methods import CLASSIFIERS, make_classifier  # noqa: E402
-from graphfnp.prediction import predict  # noqa: E402
-from graphfnp.records import prediction_records  # noqa: E402
+from graphfnp.graphs.packed import PackedGraphs  # noqa: E402
+from graphfnp.methods.registry import CLASSIFIERS, make_classifier  # noqa: E402
+from graphfnp.prediction.predict import predict  # noqa: E402
+from graphfnp.prediction.records import prediction_records  # noqa: E402
+from graphfnp.rationales.config import DecodingConfig  # noqa: E402
+from graphfnp.rationales.explain import explain_by_rationales  # noqa: E402
 from graphfnp.report.explanation_page import explanation_records  # noqa: E402
-from graphfnp.run import Plan, Run, execute  # noqa: E402
+from graphfnp.runs.bundles import open_run  # noqa: E402
+from graphfnp.runs.decoded import decoded_of_run  # noqa: E402
+from graphfnp.runs.run import Plan, Run, execute  # noqa: E402
 from graphfnp.service.config import ServiceConfig  # noqa: E402
 from graphfnp.settings import names  # noqa: E402
-from graphfnp.training import train  # noqa: E402
-from graphfnp.training_config import TrainingConfig  # noqa: E402
+from graphfnp.training.config import TrainingConfig  # noqa: E402
+from graphfnp.training.train import train  # noqa: E402
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small  # noqa: E402
 
 TRAINING = replace(TINY_TRAINING, epochs=20, learning_rate=0.01)  # long enough for links to rationales

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.isolation import Answer, Limits, Pool
 from graphfnp.isolation.frames import exactly, packed, unpacked
+from graphfnp.isolation.limits import Limits
+from graphfnp.isolation.pool import Pool
+from graphfnp.isolation.process import Answer
 
 HERE = f"{Path(__file__).stem}:work"
 
@@ -99,7 +101,7 @@ def test_a_child_that_is_killed_as_a_whole_starts_again(pool: Pool) -> None:
 def test_children_end_with_the_pool() -> None:
     psutil = pytest.importorskip("psutil")
     own = Pool(Limits())
-    own.call("graphfnp.datasets.read_rows:are_molecules", ["C"], None)
+    own.call("graphfnp.chemistry.read_rows:are_molecules", ["C"], None)
     child = psutil.Process(own.idle[0].child.pid)
     family = [child, *child.children()]
     assert len(family) == 2
@@ -109,7 +111,7 @@ def test_children_end_with_the_pool() -> None:
 
 
 def test_the_child_imports_no_torch() -> None:
-    asked = "import sys, graphfnp.datasets.read_rows, graphfnp.report.molecule; sys.exit('torch' in sys.modules)"
+    asked = "import sys, graphfnp.chemistry.read_rows, graphfnp.report.molecule; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", asked], check=False).returncode == 0
 
 

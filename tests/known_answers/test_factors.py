@@ -7,19 +7,12 @@ import torch
 from scipy.stats import qmc
 from torch import distributions
 
-from graphfnp.methods import make_classifier
-from graphfnp.model.correlation import StochasticCorrelation, log_no_link
-from graphfnp.model.label_head import AdditiveHead, ConcatenatedHead
-from graphfnp.model.local_rationale import LocalRationale
-from graphfnp.model.objectives import (
-    ONE_REASON,
-    coverage_loss,
-    evidence,
-    link_loss,
-    log_mixture,
-    own_class,
-)
-from graphfnp.model.rationale_prior import RationalePrior
+from graphfnp.methods.graphfnp.correlation import StochasticCorrelation, log_no_link
+from graphfnp.methods.graphfnp.label_head import AdditiveHead, ConcatenatedHead
+from graphfnp.methods.graphfnp.local_rationale import LocalRationale
+from graphfnp.methods.graphfnp.objectives import ONE_REASON, coverage_loss, evidence, link_loss, log_mixture, own_class
+from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
+from graphfnp.methods.registry import make_classifier
 from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
 from graphfnp.networks.draws import normal_draws, uniform_draws
 from graphfnp.networks.gaussian import Gaussian, kl_divergence

@@ -8,9 +8,9 @@ import pytest
 
 from graphfnp.cli.commands import DEMO
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
-from graphfnp.datasets.fragments import as_networkx
-from graphfnp.decoding import find_rationales
-from graphfnp.run import METRICS, execute
+from graphfnp.graphs.structure import as_networkx
+from graphfnp.rationales.find import find_rationales
+from graphfnp.runs.run import METRICS, execute
 
 
 @pytest.mark.slow

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.split import random_split
 from graphfnp.explainers.explain import explain
-from graphfnp.graphs import PackedGraphs
-from graphfnp.methods import make_classifier
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
-from graphfnp.training import TrainingConfig, train
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 
 SEEDS, LATER_SEEDS = (8, 9, 10), (11, 12, 13)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.degrees import DEGREE_SIZE, degree_feature
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.methods import CLASSIFIERS, make_classifier
+from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.metrics.scores import negative_log_likelihood
-from graphfnp.prediction import predict
-from graphfnp.training import train
-from graphfnp.training_config import TrainingConfig
+from graphfnp.prediction.predict import predict
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, shapes, small
 
 FITTING = TrainingConfig(

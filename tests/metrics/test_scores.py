@@ -16,7 +16,7 @@ from graphfnp.metrics.scores import (
     brier_decomposition,
     negative_log_likelihood,
 )
-from graphfnp.predictions import Predictions
+from graphfnp.prediction.predictions import Predictions
 
 
 def some(num_classes: int, num_graphs: int = 300) -> tuple[torch.Tensor, torch.Tensor]:

@@ -3,8 +3,13 @@
 import networkx as nx
 import torch
 
-from graphfnp.graphs import Batch, PackedGraphs, Schema
-from graphfnp.model.breadth_first import FAR, breadth_first_decisions, breadth_first_order, decisions_in_order
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.graphfnp.decoder.breadth_first import (
+    FAR,
+    breadth_first_decisions,
+    breadth_first_order,
+    decisions_in_order,
+)
 
 SCHEMA = Schema(class_names=("a", "b"), node_sizes=(1,), edge_types=("single", "double"), edge_sizes=(2,))
 

@@ -9,11 +9,11 @@ import torch
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import Schema
-from graphfnp.model.breadth_first import breadth_first_decisions
-from graphfnp.model.decoder_sampling import PartialGraphs, decisions_of, sample
-from graphfnp.model.graph_decoder import GraphDecoder, GraphDecoderConfig
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_decisions
+from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
+from graphfnp.methods.graphfnp.decoder.sampling import PartialGraphs, decisions_of, sample
 
 TYPED = Schema(class_names=("a", "b"), node_sizes=(2,), node_types=("C", "N"), edge_types=("single", "double"))
 FORMS = ("causal", "prefix")

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import Batch, PackedGraphs, Schema
-from graphfnp.model.breadth_first import breadth_first_order, decisions_in_order
-from graphfnp.model.graph_decoder import GraphDecoder, GraphDecoderConfig
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_order, decisions_in_order
+from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
 
 PLAIN_FILE = Path(__file__).parents[2] / "benchmarks" / "decoder_likelihood.py"
 FORMS = ("causal", "prefix")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from graphfnp.methods import make_classifier
-from graphfnp.model import graphfnp
+from graphfnp.methods.graphfnp import method as graphfnp
+from graphfnp.methods.registry import make_classifier
 from tiny_graphs import TYPED, shapes, small
 
 

@@ -4,8 +4,8 @@ import networkx as nx
 import torch
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
-from graphfnp.graphs import Batch
-from graphfnp.parts import induced_subgraphs, random_connected_nodes
+from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
 
 
 def cut(batch: Batch, sizes: list[int], seed: int = 0) -> Batch:

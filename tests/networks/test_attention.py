@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import GATConv
 
-from graphfnp.graphs import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.networks.convolutions import GATLayer
 from tiny_graphs import NUMBERS, TYPED, edges_of, packed
 

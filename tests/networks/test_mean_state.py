@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.baselines.mc_dropout import ChannelDropout, thinned
-from graphfnp.graphs import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.baselines.mc_dropout import ChannelDropout, thinned
 from graphfnp.networks.backbone import Backbone, BackboneConfig
 from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.neighbourhood import mean_pool

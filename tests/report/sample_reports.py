@@ -7,10 +7,11 @@ import torch
 from rdkit import Chem, RDLogger
 
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.calibration_error import bootstrap_interval, calibration_floor, expected_calibration_error
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales, Structure
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.record import Report
 
 

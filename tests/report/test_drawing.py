@@ -10,8 +10,8 @@ import torch
 from sample_reports import MOLECULES, motif, pack_molecules
 
 from graphfnp.datasets.ba2motifs import HOUSE, generate_ba2motifs
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 from graphfnp.report.drawing import draw_graph, draw_structure, picture_graph, picture_structure
 from graphfnp.report.layout import place_nodes
 from graphfnp.report.molecule import MoleculePicture

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
 from graphfnp.report.headline import headline, promise

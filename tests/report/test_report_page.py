@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import torch
 from sample_reports import MOLECULES, pack_molecules, predictions_for, space_for
 
-from graphfnp.graphs import PackedGraphs
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales, Structure
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.page import write_report
 from graphfnp.report.record import Report

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from molecule_rows import AMINES, OTHERS
 
-from graphfnp.run import Plan, Run, execute
+from graphfnp.runs.run import Plan, Run, execute
 from tiny_graphs import TINY_TRAINING, small
 
 

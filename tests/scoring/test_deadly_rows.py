@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphfnp.datasets.complexity import most_rings, too_complex
-from graphfnp.datasets.read_rows import Target
-from graphfnp.datasets.smiles import graphs_from_smiles
-from graphfnp.run import Run
+from graphfnp.chemistry.complexity import most_rings, too_complex
+from graphfnp.chemistry.read_rows import Target
+from graphfnp.chemistry.smiles import graphs_from_smiles
+from graphfnp.runs.run import Run
 from graphfnp.scoring.chunk import Chunk, read_chunk
 from graphfnp.scoring.local import read_ahead
 from graphfnp.scoring.score_file import How, score_file

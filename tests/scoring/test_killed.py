@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 from graphfnp.scoring.parts import Parts
 
 SCRIPT = """
 import sys
 from graphfnp.scoring import rows, score_file
-from graphfnp.checkpoint import load_model
+from graphfnp.runs.checkpoint import load_model
 if __name__ == "__main__":
     rows.CHUNK = score_file.CHUNK = 16
     how = score_file.How("local", int(sys.argv[4]))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from graphfnp.checkpoint import MODEL_RECORD, load_model
 from graphfnp.errors import InvalidRun
-from graphfnp.held_out import calibrate
-from graphfnp.label_shift import moved_to_mix
-from graphfnp.prediction import predict
-from graphfnp.provenance import Provenance, data_hash
-from graphfnp.records import prediction_records
-from graphfnp.run import METRICS, Run
+from graphfnp.prediction.calibrate import calibrate
+from graphfnp.prediction.label_shift import moved_to_mix
+from graphfnp.prediction.predict import predict
+from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.prediction.records import prediction_records
+from graphfnp.runs.checkpoint import MODEL_RECORD, load_model
+from graphfnp.runs.run import METRICS, Run
 from graphfnp.scoring import score_file
 from graphfnp.scoring.parts import Parts
 

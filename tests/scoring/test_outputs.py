@@ -11,7 +11,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig, InvalidRun
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 from graphfnp.scoring import score_file as module
 from graphfnp.scoring.parts import Parts
 from graphfnp.scoring.record_files import check_target, without_formulas

@@ -8,7 +8,7 @@ from molecule_rows import BROKEN
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 from graphfnp.scoring.score_file import How, score_file
 
 psutil = pytest.importorskip("psutil")

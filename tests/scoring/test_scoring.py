@@ -12,8 +12,8 @@ import pytest
 from molecule_rows import BROKEN, rows
 
 from graphfnp.errors import GraphFNPError, InvalidRun
-from graphfnp.records import record_schema
-from graphfnp.run import Run
+from graphfnp.prediction.records import record_schema
+from graphfnp.runs.run import Run
 from graphfnp.scoring.parts import Parts
 from graphfnp.scoring.record_files import about_file
 from graphfnp.scoring.rows import MoleculeFile

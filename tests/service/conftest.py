@@ -14,8 +14,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from graphfnp.bundles import open_run
-from graphfnp.decoding.kept import decoded_of_run
+from graphfnp.runs.bundles import open_run
+from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine

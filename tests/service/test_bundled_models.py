@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfnp.bundles import FOLDER, bundled_names, is_bundled, open_run, own_folder
-from graphfnp.bundling import PLANS
-from graphfnp.card import CARD, model_card
+from graphfnp.chemistry.typed_atoms import typed_atoms
+from graphfnp.chemistry.typed_smiles import graphs_in_schema
 from graphfnp.cli.app import main
-from graphfnp.datasets.typed_atoms import typed_atoms
-from graphfnp.datasets.typed_smiles import graphs_in_schema
-from graphfnp.decoding.kept import DECODED, decoded_of_run, load_decoded, save_decoded
 from graphfnp.errors import InvalidRun
-from graphfnp.run import Run
+from graphfnp.rationales.store import DECODED, load_decoded, save_decoded
+from graphfnp.runs.bundles import FOLDER, bundled_names, is_bundled, open_run, own_folder
+from graphfnp.runs.bundling import PLANS
+from graphfnp.runs.card import CARD, model_card
+from graphfnp.runs.decoded import decoded_of_run
+from graphfnp.runs.run import Run
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 

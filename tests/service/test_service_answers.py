@@ -7,11 +7,11 @@ import pytest
 import torch
 from starlette.testclient import TestClient
 
-from graphfnp.bundles import open_run
-from graphfnp.datasets.typed_smiles import graphs_in_schema
-from graphfnp.decoding.kept import decoded_of_run
-from graphfnp.prediction import predict
-from graphfnp.records import prediction_records
+from graphfnp.chemistry.typed_smiles import graphs_in_schema
+from graphfnp.prediction.predict import predict
+from graphfnp.prediction.records import prediction_records
+from graphfnp.runs.bundles import open_run
+from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine

@@ -19,12 +19,12 @@ def bundle(
     """Train the bundled models, round and measure them, decode their rationales, and write their cards."""
     import torch
 
-    from graphfnp.bundles import FOLDER
-    from graphfnp.bundling import PLANS
-    from graphfnp.bundling import bundle as make
-    from graphfnp.card import card_text, model_card
     from graphfnp.cli.console import out as console
     from graphfnp.cli.console import training_progress
+    from graphfnp.runs.bundles import FOLDER
+    from graphfnp.runs.bundling import PLANS
+    from graphfnp.runs.bundling import bundle as make
+    from graphfnp.runs.card import card_text, model_card
 
     torch.set_num_threads(1)  # the same sums on every machine
     for name in names or list(PLANS):

@@ -11,19 +11,20 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from graphfnp.bundles import is_bundled, open_run
-from graphfnp.checkpoint import MODEL_RECORD, read_json, write_json
 from graphfnp.cli.console import conformal_row, number, percent
 from graphfnp.cli.console import out as console
-from graphfnp.conformal import LEVEL, Conformal
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig
-from graphfnp.held_out import calibrate, checked_kind, cross_fitted
+from graphfnp.files import read_json, write_json
 from graphfnp.metrics.conformal_scores import conformal_scores
 from graphfnp.metrics.scores import all_scores
-from graphfnp.prediction import TrainedModel
-from graphfnp.predictions import Predictions
-from graphfnp.run import CONFIG, EPOCHS, SPLIT
+from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
+from graphfnp.prediction.conformal import LEVEL, Conformal
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.runs.bundles import is_bundled, open_run
+from graphfnp.runs.checkpoint import MODEL_RECORD
+from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT
 
 COPIED = (CONFIG, SPLIT, EPOCHS, "*.safetensors")  # not the measures and the report, which are of the old calibration
 SHOWN = ("ece", "ece_floor", "nll", "brier", "accuracy", "num_graphs")

@@ -10,22 +10,23 @@ from typing import Any
 import torch
 import typer
 
-from graphfnp.bundles import is_bundled, open_run, own_folder
-from graphfnp.checkpoint import write_json
+from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
-from graphfnp.datasets.dataset import PARTS, Dataset, Problem
+from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
-from graphfnp.datasets.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.errors import InvalidConfig
-from graphfnp.evaluation import evaluate_part
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.methods import make_config
+from graphfnp.files import write_json
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.problem import Problem
+from graphfnp.methods.registry import make_config
+from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.page import write_report
-from graphfnp.run import METRICS, Plan, execute
+from graphfnp.runs.bundles import is_bundled, open_run, own_folder
+from graphfnp.runs.run import METRICS, Plan, execute
 from graphfnp.settings import with_overrides
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 

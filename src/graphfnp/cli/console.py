@@ -12,9 +12,9 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from graphfnp.domain import VERDICTS
 from graphfnp.errors import GraphFNPError
-from graphfnp.training import Event
+from graphfnp.prediction.domain import VERDICTS
+from graphfnp.training.train import Event
 
 out = Console()
 err = Console(stderr=True)

@@ -32,15 +32,15 @@ def explain(
     """Draw inputs beside the rationales they are correlated with: explanation.html and explanations.json."""
     from dataclasses import replace
 
-    from graphfnp.bundles import open_run, own_folder
     from graphfnp.cli.commands import read_input
     from graphfnp.cli.console import out as console
-    from graphfnp.decoding.config import decoding_for
-    from graphfnp.decoding.explanation import explain_by_rationales
-    from graphfnp.decoding.kept import decoded_of_run
     from graphfnp.errors import InvalidGraphs
-    from graphfnp.matching import matching
+    from graphfnp.graphs.matching import matching
+    from graphfnp.rationales.config import decoding_for
+    from graphfnp.rationales.explain import explain_by_rationales
     from graphfnp.report.explanation_page import explanation_records, write_explanations
+    from graphfnp.runs.bundles import open_run, own_folder
+    from graphfnp.runs.decoded import decoded_of_run
 
     loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema

@@ -13,9 +13,9 @@ from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.scores import GENERATORS
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.report.mask_page import PAGE, strongest, write_generated, write_masks
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 
 
 def explain_with(

@@ -15,20 +15,20 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from graphfnp.bundles import open_run
-from graphfnp.checkpoint import write_json
+from graphfnp.chemistry.read_smiles import read_molecule
+from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.cli.commands import read_input
 from graphfnp.cli.console import domain_cell, err, number, out, percent
 from graphfnp.cli.prior import ESTIMATE, label_mix
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.read_smiles import read_molecule
-from graphfnp.datasets.typed_smiles import reads_smiles
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import UNLABELLED, PackedGraphs
-from graphfnp.label_shift import estimated_mix, moved_to_mix
-from graphfnp.prediction import TrainedModel, predict
-from graphfnp.rationales import NOTHING, leans_on
-from graphfnp.records import OK, as_text, prediction_records, record_table
+from graphfnp.files import write_json
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
+from graphfnp.graphs.problem import Problem
+from graphfnp.methods.rationales import NOTHING, leans_on
+from graphfnp.prediction.label_shift import estimated_mix, moved_to_mix
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
+from graphfnp.runs.bundles import open_run
 from graphfnp.scoring.parts import Counts
 from graphfnp.scoring.record_files import ENDINGS, check_target, write_record_file
 from graphfnp.scoring.rows import can_stream

@@ -35,15 +35,16 @@ def rationales(
     from rich.markup import escape
     from rich.table import Table
 
-    from graphfnp.bundles import is_bundled, open_run, own_folder
     from graphfnp.cli.console import err, number, percent
     from graphfnp.cli.console import out as console
-    from graphfnp.decoding.config import decoding_for
-    from graphfnp.decoding.find import find_rationales
-    from graphfnp.decoding.kept import decode, decoded_of_run
     from graphfnp.errors import InvalidConfig, InvalidGraphs
+    from graphfnp.rationales.config import decoding_for
+    from graphfnp.rationales.find import find_rationales
+    from graphfnp.rationales.store import decode
     from graphfnp.report.gallery import write_gallery
     from graphfnp.report.gallery_figures import gallery_figures
+    from graphfnp.runs.bundles import is_bundled, open_run, own_folder
+    from graphfnp.runs.decoded import decoded_of_run
 
     if source not in SOURCES:
         raise InvalidConfig(f"--source {source}", f"one of {', '.join(SOURCES)}", "choose one of these")

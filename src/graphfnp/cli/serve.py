@@ -55,9 +55,9 @@ def serve(
 
     import torch
 
-    from graphfnp.bundles import open_run
     from graphfnp.cli.console import err
-    from graphfnp.decoding.kept import decoded_of_run
+    from graphfnp.runs.bundles import open_run
+    from graphfnp.runs.decoded import decoded_of_run
     from graphfnp.service.app import make_app
     from graphfnp.service.engine import Engine
     from graphfnp.service.server import listen

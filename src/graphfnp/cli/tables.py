@@ -11,7 +11,6 @@ from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from graphfnp.checkpoint import write_atomically
 from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
@@ -22,6 +21,7 @@ from graphfnp.experiments.render import render, render_claims, render_outstandin
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES, Table
+from graphfnp.files import write_atomically
 
 CELLS = "cells"
 COMMITTED = Path(__file__).parents[3] / "results"  # of a checkout

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, numeric_arrays, refused_pickle
-from graphfnp.datasets.edges import global_edges, tidy_edges
-from graphfnp.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import global_edges, tidy_edges
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.randomness import derive_seed
 
 TREE, MOTIF = 20, 5

@@ -19,7 +19,7 @@ from graphfnp.datasets.forms import (
 from graphfnp.datasets.smiles_tables import SmilesTable
 from graphfnp.datasets.sources import Files, PackageCopy, located
 from graphfnp.datasets.tu import TUNames
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 
 TU = "https://www.chrsmrrs.com/graphkerneldatasets"
 MOLECULENET = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"

@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from graphfnp.datasets.reading import are_molecules
+from graphfnp.chemistry.reading import are_molecules
 from graphfnp.datasets.table_files import TextTable
 from graphfnp.errors import InvalidConfig, listed
-from graphfnp.labels import label_numbers
+from graphfnp.graphs.labels import label_numbers
 
 SMILES_NAMES = (
     "smiles",

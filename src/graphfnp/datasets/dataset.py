@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
 
 PARTS = ("train", "validation", "test")
 
@@ -36,15 +37,6 @@ class Split:
     def from_json(cls, record: Mapping) -> "Split":
         parts = {part: torch.tensor(record[part], dtype=torch.long) for part in PARTS}
         return cls(**parts, how=record.get("how", "given"), notes=tuple(record.get("notes", ())))
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A row that could not become a graph: where it is, what it says, why it was refused."""
-
-    row: int  # 0-based position among the data rows of the source
-    given: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from rdkit import Chem, rdBase
 from torch import Tensor
 
 from graphfnp.datasets.dataset import PARTS, Split
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 
 
 def canonical_smiles(smiles: Sequence[str]) -> list[str]:

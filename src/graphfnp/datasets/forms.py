@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from graphfnp.datasets.ba2motifs import read_ba2motifs
-from graphfnp.datasets.dataset import Problem, Split
+from graphfnp.datasets.dataset import Split
 from graphfnp.datasets.mutagenicity import read_mutagenicity
 from graphfnp.datasets.reddit import read_edge_lists
 from graphfnp.datasets.smiles_tables import SmilesTable, read_smiles_table
@@ -16,7 +16,8 @@ from graphfnp.datasets.sources import Files
 from graphfnp.datasets.sst2 import read_sst2
 from graphfnp.datasets.tu import TUNames, read_tu
 from graphfnp.errors import InvalidConfig, listed
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from rdkit import Chem, rdBase
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs import UNLABELLED, PackedGraphs, concatenate
-from graphfnp.pyg import from_data_list
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
+from graphfnp.graphs.problem import Problem
+from graphfnp.graphs.pyg import from_data_list
 
 Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]  # graphs, the row of each, rows that are none
 

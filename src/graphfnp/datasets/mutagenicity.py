@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.edges import global_edges
 from graphfnp.datasets.tu import TUNames, read_tu
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.packed import PackedGraphs
 
 ATOMS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
 NAMES = TUNames(

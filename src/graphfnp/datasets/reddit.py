@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from graphfnp.datasets.archives import member_bytes
-from graphfnp.datasets.edges import global_edges, tidy_edges
-from graphfnp.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.errors import InvalidGraphs, MissingData, listed
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import global_edges, tidy_edges
+from graphfnp.graphs.packed import PackedGraphs, Schema
 
 
 def read_edge_lists(

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphfnp.datasets.dataset import Split
 from graphfnp.datasets.split import FRACTIONS, cut_offs, percent
-from graphfnp.graphs import UNLABELLED
+from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.randomness import stream
 
 

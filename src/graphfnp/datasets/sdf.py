@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.reading import smiles_of_records
+from graphfnp.chemistry.reading import smiles_of_records
 from graphfnp.datasets.table_files import TextTable, decoded, file_content, text_table
 from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs.problem import Problem
 
 STRUCTURE = "SMILES of the record"
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)

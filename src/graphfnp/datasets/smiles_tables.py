@@ -5,13 +5,13 @@ from pathlib import Path
 
 from torch import Tensor
 
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.columns import read_labels
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
 
 
 @dataclass(frozen=True)

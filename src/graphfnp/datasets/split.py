@@ -7,7 +7,7 @@ from torch import Tensor
 
 from graphfnp.datasets.dataset import Split
 from graphfnp.errors import InvalidConfig, listed
-from graphfnp.graphs import UNLABELLED, PackedGraphs
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.randomness import stream
 
 FRACTIONS = (0.8, 0.1, 0.1)

@@ -11,7 +11,7 @@ from graphfnp.datasets.duplicates import duplicate_notes
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tables import split_molecules
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 
 ALIASES = {"random_scaffold": "balanced_scaffold"}
 NAMES = ("random", "scaffold", "balanced_scaffold", "degree_shift")

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, refused_pickle
 from graphfnp.datasets.dataset import Split
-from graphfnp.datasets.edges import tidy_edges
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sentence_vectors import mapped, token_vectors
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers
 from graphfnp.errors import InvalidGraphs, MissingData
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs.edges import tidy_edges
+from graphfnp.graphs.packed import PackedGraphs, Schema
 
 NAME = "Graph-SST2"
 CLASSES = ("negative", "positive")

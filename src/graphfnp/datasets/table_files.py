@@ -10,8 +10,8 @@ import pyarrow.parquet
 
 from graphfnp.datasets.archives import gunzipped, unpacked_limit
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
-from graphfnp.datasets.dataset import Problem
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.graphs.problem import Problem
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

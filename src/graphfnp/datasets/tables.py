@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from graphfnp.chemistry.molecule_arrays import featurise
+from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packed
 from graphfnp.datasets.columns import label_column, molecule_share, read_labels, smiles_column
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
-from graphfnp.datasets.molecule_arrays import featurise
 from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_split
 from graphfnp.datasets.sdf import read_sdf
-from graphfnp.datasets.smiles import graphs_from_smiles, molecule_schema, packed
 from graphfnp.datasets.split import PART_NAMES, column_split, random_split
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
-from graphfnp.graphs import UNLABELLED, PackedGraphs
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
 SPLITS = ("random", "scaffold", "balanced_scaffold")
 

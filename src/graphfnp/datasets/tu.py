@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes
-from graphfnp.datasets.edges import Integers, TidyEdges, global_edges, tidy_edges
 from graphfnp.datasets.tu_text import read_labels, read_names, read_numbers
-from graphfnp.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.errors import InvalidGraphs, MissingData, listed
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.labels import label_numbers
+from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import Integers, TidyEdges, global_edges, tidy_edges
+from graphfnp.graphs.labels import label_numbers
+from graphfnp.graphs.packed import PackedGraphs, Schema
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,13 @@
 """The paper's tables as data: cells that are trained once, kept, and rendered beside the published numbers."""
+
+PUBLIC = {  # what other packages may use, by module
+    "claims": "claims",
+    "document": "costs document",
+    "fill": "News Outcome fill",
+    "fill_cluster": "fill_cluster",
+    "outstanding": "outstanding",
+    "render": "render render_claims render_outstanding",
+    "results": "Results",
+    "summary": "summaries",
+    "tables": "TABLES Table",
+}

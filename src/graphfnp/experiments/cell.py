@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphfnp.experiments.protocol import PROTOCOL, RECIPE, REVISIONS, WIDTH
-from graphfnp.run import Plan
+from graphfnp.runs.run import Plan
 from graphfnp.settings import with_overrides
 
 TRAINING = "training."  # prefix of overrides that belong to the training, not to the method

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from graphfnp.checkpoint import write_atomically
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import measures
 from graphfnp.experiments.tables import TABLES
+from graphfnp.files import write_atomically
 from graphfnp.report.figure_style import figure_png, in_style
 from graphfnp.report.palette import SOFT, hue
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import torch
 
-from graphfnp.calibration import Calibration, fit_calibration
-from graphfnp.calibration.kinds import Kind
-from graphfnp.checkpoint import read_json, write_tensors
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.measure_explainer import measure_explainer
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
+from graphfnp.files import read_json, write_tensors
 from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.scores import all_scores, negative_log_likelihood
 from graphfnp.metrics.selective import risk_coverage
-from graphfnp.prediction import RawPredictions, collect
-from graphfnp.predictions import Predictions
-from graphfnp.run import METRICS, execute
-from graphfnp.training import Event
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.calibration_kinds import Kind, fit_calibration
+from graphfnp.prediction.predict import RawPredictions, collect
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.runs.run import METRICS, execute
+from graphfnp.training.train import Event
 
 PREDICTIONS = "predictions.safetensors"
 SCALARS: dict[str, Kind] = {"raw": "none", "soft": "soft", "free": "temperature"}  # claims are judged by soft

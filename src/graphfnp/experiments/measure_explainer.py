@@ -8,23 +8,23 @@ from statistics import fmean
 from typing import Any
 
 from graphfnp.datasets.dataset import Dataset
-from graphfnp.decoding import find_rationales
-from graphfnp.decoding.config import decoding_for
-from graphfnp.decoding.coverage import alerts_of
-from graphfnp.decoding.explanation import explain_by_rationales
-from graphfnp.decoding.measures import rationale_measures
-from graphfnp.decoding.records import rationale_records
-from graphfnp.evaluation import rationale_scores
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
 from graphfnp.explainers.edge_masks import nodes_of_edges
 from graphfnp.explainers.explanations import Explanations, global_edge_index
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
-from graphfnp.graphs import PackedGraphs
-from graphfnp.prediction import TrainedModel
-from graphfnp.rationales import Rationales
-from graphfnp.run import METRICS, Run, execute
-from graphfnp.training import Event
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.rationales import Rationales
+from graphfnp.metrics.evaluation import rationale_scores
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.rationales.config import decoding_for
+from graphfnp.rationales.evidence import alerts_of
+from graphfnp.rationales.explain import explain_by_rationales
+from graphfnp.rationales.find import find_rationales
+from graphfnp.rationales.measures import rationale_measures
+from graphfnp.rationales.records import rationale_records
+from graphfnp.runs.run import METRICS, Run, execute
+from graphfnp.training.train import Event
 
 OWN = "rationales"  # GraphFNP explains by its own
 

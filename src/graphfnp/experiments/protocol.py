@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphfnp.training_config import TrainingConfig
+from graphfnp.training.config import TrainingConfig
 
 WIDTH = 128  # of the three-layer backbone
 # Spelled out, so that it is part of a cell's name.

@@ -7,15 +7,7 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import Choice, cell_of, choose
-from graphfnp.experiments.protocol import (
-    BACKBONES,
-    CALIBRATED,
-    COLUMNS,
-    METHODS,
-    PARTS_WEIGHT,
-    WITHOUT_NETWORK,
-    Column,
-)
+from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, PARTS_WEIGHT, WITHOUT_NETWORK, Column
 from graphfnp.experiments.results import Results
 
 SLOW_SEEDS = 3

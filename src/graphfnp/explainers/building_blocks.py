@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.structures import structure_to_mol
+from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explanations import global_edge_index
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 
 MOST_KINDS = 64  # of nodes; rarer ones are left out
 UNWRITTEN = ("aromatic", "other")  # edge types no generator places: rings are written with single and double bonds

@@ -5,13 +5,13 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from graphfnp.classifier import GraphClassifier
-from graphfnp.datasets.structures import structures_from_graphs
+from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.explainers.explanations import SHARE, Explanations, explanation_subgraphs
-from graphfnp.graphs import PackedGraphs
-from graphfnp.prediction import collect
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predict import collect
 from graphfnp.randomness import derive_seed
-from graphfnp.rationales import Rationales
 
 PER_CLASS = 5  # the paper's R_k
 

@@ -23,7 +23,7 @@ from graphfnp.explainers.gstarx import GStarX
 from graphfnp.explainers.pg_explainer import PGExplainer, pg_settings
 from graphfnp.explainers.subgraphx import SubgraphX, subgraphx_settings
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs import PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.randomness import stream
 
 Graphs = PackedGraphs | Sequence[Data]

@@ -6,10 +6,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from graphfnp.degrees import degree_feature
 from graphfnp.errors import InvalidGraphs
 from graphfnp.explainers.edge_masks import top_edges, top_share
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.packed import PackedGraphs
 
 SHARE = 0.5  # of a graph that an explanation keeps: sparsity 0.5
 

@@ -10,17 +10,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, gumbel_softmax
 from torch_geometric.explain.algorithm.utils import set_masks
 
-from graphfnp.classifier import GraphClassifier
-from graphfnp.datasets.structures import graphs_from_structures
-from graphfnp.degrees import degree_feature
+from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.explainers.building_blocks import BuildingBlocks
 from graphfnp.explainers.centroids import PER_CLASS
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs import Batch, PackedGraphs
+from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.rationales import Rationales
 from graphfnp.networks.features import NodeInput
-from graphfnp.prediction import collect
+from graphfnp.prediction.predict import collect
 from graphfnp.randomness import isolated
-from graphfnp.rationales import Rationales, Structure
 
 
 @dataclass(frozen=True)

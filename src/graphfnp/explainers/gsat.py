@@ -9,7 +9,7 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 
 
 class GSATExplainer(ExplainerAlgorithm):

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphfnp.baselines.vanilla import Vanilla
 from graphfnp.explainers.coalitions import Evaluator, Game
 from graphfnp.explainers.node_sets import NodeSet
 from graphfnp.explainers.surroundings import Graphs, Numbering, Occurrences
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
+from graphfnp.methods.baselines.vanilla import Vanilla
 from graphfnp.networks.backbone import Backbone
 from graphfnp.networks.convolutions import GCNLayer
 from graphfnp.networks.normalisation import normalised

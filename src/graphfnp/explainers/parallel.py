@@ -14,7 +14,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.pg_explainer import PGExplainer
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 
 BLOCK = 8  # graphs of one piece of work
 

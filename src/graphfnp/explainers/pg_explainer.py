@@ -13,7 +13,7 @@ from torch_geometric.explain.config import ExplanationType, ModelTaskLevel
 
 from graphfnp.explainers.edge_masks import symmetric
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs import Schema
+from graphfnp.graphs.packed import Schema
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.randomness import isolated, stream
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from graphfnp.explainers.explanations import SHARE, Explanations, kept_edges, kept_nodes
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
 
 
 def explanation_records(

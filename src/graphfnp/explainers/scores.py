@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.explain.algorithm.utils import set_masks
 
-from graphfnp.classifier import GraphClassifier
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales, embedding_centroids
@@ -17,7 +16,9 @@ from graphfnp.explainers.explanations import SHARE, Explanations, global_edge_in
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
-from graphfnp.graphs import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.explanation import (
     edge_roc_auc,
     label_fidelity,
@@ -27,9 +28,8 @@ from graphfnp.metrics.explanation import (
     stability,
 )
 from graphfnp.metrics.rationale_f1 import rationale_f1
-from graphfnp.prediction import collect
+from graphfnp.prediction.predict import collect
 from graphfnp.randomness import stream
-from graphfnp.rationales import Rationales
 
 # Model-level: they look for graphs of their own, not for parts of given ones.
 GENERATORS: dict[str, Callable[..., Rationales]] = {

@@ -10,7 +10,7 @@ from graphfnp.explainers.coalition_explainer import CoalitionExplainer
 from graphfnp.explainers.coalitions import Filling, Game, Search
 from graphfnp.explainers.node_sets import NodeSet, components, members, reached, to_rows
 from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value
-from graphfnp.graphs import Schema
+from graphfnp.graphs.packed import Schema
 
 DIGITS = 6  # float noise must not choose between subgraphs that are equally good
 

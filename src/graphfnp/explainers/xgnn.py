@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from graphfnp.classifier import GraphClassifier
-from graphfnp.datasets.structures import graphs_from_structures
+from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.explainers.building_blocks import BuildingBlocks
 from graphfnp.explainers.centroids import PER_CLASS
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs import PackedGraphs
-from graphfnp.prediction import collect
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predict import collect
 from graphfnp.randomness import isolated
-from graphfnp.rationales import Rationales, Structure
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from graphfnp.metrics.calibration_error import (
     expected_calibration_error,
 )
 from graphfnp.metrics.selective import risk_coverage
-from graphfnp.predictions import Predictions
+from graphfnp.prediction.predictions import Predictions
 
 
 def accuracy(probabilities: Tensor, y: Tensor) -> Tensor:

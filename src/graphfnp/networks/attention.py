@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GATConv
 
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import Batch, Schema
+from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.networks.convolutions import LAYERS
 from graphfnp.networks.features import NodeInput
 from graphfnp.networks.normalisation import normalised

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 from graphfnp.networks.attention import AttentionEdges, attend
 from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.mlp import mlp

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 
 
 def pair_numbers(batch: Batch) -> tuple[Tensor, int]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs import Schema
+from graphfnp.graphs.packed import Schema
 
 
 class CategoryEmbedding(nn.Module):

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from graphfnp.graphs import Batch, Schema
+from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
 from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp

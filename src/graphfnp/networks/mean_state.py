@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.convolutions import Edges, GCNLayer
 from graphfnp.networks.features import CategoryEmbedding

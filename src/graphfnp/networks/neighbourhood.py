@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import MessagePassing
 
-from graphfnp.graphs import Batch
+from graphfnp.graphs.packed import Batch
 from graphfnp.networks.features import CategoryEmbedding
 
 

@@ -1,1 +1,16 @@
-"""The report: one value with everything a reader wants to see of a trained model, and a page that shows it."""
+"""The report: one value with everything a reader wants to see of a trained model, and pages that show it."""
+
+PUBLIC = {  # what other packages may use, by module
+    "assemble": "make_report report_of_run",
+    "drawing": "picture_graph picture_structure",
+    "explanation_page": "explanation_records write_explanations",
+    "figure_style": "figure_png in_style",
+    "gallery": "write_gallery",
+    "gallery_figures": "gallery_figures",
+    "inline": "inline_svg",
+    "mask_page": "PAGE strongest write_generated write_masks",
+    "molecule": "draw_rows",
+    "page": "write_report",
+    "palette": "SOFT THEME hue",
+    "record": "Report",
+}

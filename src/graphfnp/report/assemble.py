@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphfnp.decoding import DecodingConfig, find_rationales
-from graphfnp.decoding.correlations import correlations
-from graphfnp.evaluation import evaluate
-from graphfnp.graphs import PackedGraphs
-from graphfnp.matching import matching
-from graphfnp.prediction import TrainedModel, collect, predict
+from graphfnp.graphs.matching import matching
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.metrics.evaluation import evaluate
+from graphfnp.prediction.predict import TrainedModel, collect, predict
+from graphfnp.rationales.config import DecodingConfig
+from graphfnp.rationales.correlations import correlations
+from graphfnp.rationales.find import find_rationales
 from graphfnp.report.record import Report
-from graphfnp.run import Run
+from graphfnp.runs.run import Run
 
 
 def make_report(

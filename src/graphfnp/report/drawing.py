@@ -7,11 +7,11 @@ import networkx as nx
 import numpy as np
 from rdkit import rdBase
 
-from graphfnp.datasets.attachments import fragment_of
-from graphfnp.datasets.smiles import read_molecule
-from graphfnp.datasets.structures import structures_from_graphs
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.chemistry.attachments import fragment_of
+from graphfnp.chemistry.read_smiles import read_molecule
+from graphfnp.chemistry.structures import structures_from_graphs
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 from graphfnp.report.layout import place_nodes
 from graphfnp.report.molecule import HEIGHT, WIDTH, MoleculePicture
 from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER, SOFT, hue

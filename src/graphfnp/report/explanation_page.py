@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.checkpoint import write_json
-from graphfnp.decoding.explanation import LEAST, RationaleExplanations
-from graphfnp.graphs import PackedGraphs
-from graphfnp.rationales import Rationales, leans_on
+from graphfnp.files import write_json
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.rationales import Rationales, leans_on
+from graphfnp.rationales.explain import LEAST, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.palette import hue

@@ -8,10 +8,11 @@ import torch
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.checkpoint import write_json
-from graphfnp.decoding.patterns import Searched
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Rationales, Structure
+from graphfnp.chemistry.patterns import Searched
+from graphfnp.files import write_json
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_svg

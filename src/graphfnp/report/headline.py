@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graphfnp.predictions import Predictions
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.wilson import wilson
 
 ENOUGH = 10  # graphs needed before "when it says 90 %" is worth a sentence

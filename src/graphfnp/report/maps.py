@@ -14,8 +14,8 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from torch import Tensor
 
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import in_style, short_name
 from graphfnp.report.palette import FAINT, INK, PAPER, SOFT, hue
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.checkpoint import write_json
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.records import explanation_records
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Rationales
+from graphfnp.files import write_json
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, drawn, write_cards
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.palette import hue

@@ -8,7 +8,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
-from graphfnp.datasets.read_rows import molecule_of, target_from
+from graphfnp.chemistry.read_rows import molecule_of, target_from
 from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER
 
 WIDTH, HEIGHT = 240, 180

@@ -8,17 +8,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.domain import VERDICTS
-from graphfnp.graphs import Schema
-from graphfnp.rationales import leans_on
+from graphfnp.graphs.packed import Schema
+from graphfnp.methods.rationales import leans_on
+from graphfnp.prediction.domain import VERDICTS
 from graphfnp.report.drawing import edge_style, node_colour, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
-from graphfnp.report.figures import (
-    confidence_histogram,
-    reliability_diagram,
-    risk_coverage_curve,
-    training_history,
-)
+from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
 from graphfnp.report.headline import headline, percent, promise
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.maps import correlation_matrix, embedding_map

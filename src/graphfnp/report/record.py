@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from graphfnp.graphs import PackedGraphs
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)

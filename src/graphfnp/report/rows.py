@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from torch import Tensor
 
-from graphfnp.decoding.patterns import Searched
-from graphfnp.graphs import PackedGraphs
-from graphfnp.predictions import Predictions
-from graphfnp.rationales import Rationales
+from graphfnp.chemistry.patterns import Searched
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.figure_style import in_style, short_name
 from graphfnp.report.palette import hue

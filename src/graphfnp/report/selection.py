@@ -2,7 +2,7 @@
 
 import torch
 
-from graphfnp.predictions import Predictions
+from graphfnp.prediction.predictions import Predictions
 
 
 def least_certain(predictions: Predictions, count: int) -> list[int]:

@@ -1,1 +1,9 @@
-"""Bulk scoring: a file of molecules in, a file of records out, row by row, in constant memory and restartable."""
+"""A file of molecules to a file of records, as a stream that can be interrupted."""
+
+PUBLIC = {  # what other packages may use, by module
+    "parts": "Counts",
+    "record_files": "ENDINGS check_target write_record_file",
+    "rows": "can_stream",
+    "score_file": "How Watch about_model score_file",
+    "scorer": "Settings",
+}

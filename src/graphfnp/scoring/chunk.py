@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from graphfnp.datasets.molecule_arrays import Arrays
-from graphfnp.datasets.read_rows import Target
-from graphfnp.datasets.reading import read_molecules
+from graphfnp.chemistry.molecule_arrays import Arrays
+from graphfnp.chemistry.read_rows import Target
+from graphfnp.chemistry.reading import read_molecules
 
 CHUNK = 2048  # rows that are scored together: part of the result's last digits, hence not a setting
 Features = tuple[Arrays, list[tuple[int, str]]]  # of the molecules; row and reason of what is none

@@ -9,7 +9,7 @@ from itertools import islice
 import pyarrow as pa
 import torch
 
-from graphfnp.datasets.read_rows import Target
+from graphfnp.chemistry.read_rows import Target
 from graphfnp.scoring.chunk import Chunk, Features, read_chunk
 from graphfnp.scoring.scorer import Scorer
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from graphfnp.checkpoint import read_json, write_atomically, write_json
 from graphfnp.errors import InvalidRun
-from graphfnp.records import OK
+from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.prediction.records import OK
 
 MANIFEST, LOCK = "manifest.json", "lock"
 SHOWN_PROBLEMS = 10  # kept of each part, for the summary

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from graphfnp.checkpoint import write_json
 from graphfnp.errors import InvalidConfig
+from graphfnp.files import write_json
 
 ENDINGS = (".csv", ".parquet")
 ROW_GROUP = 16384  # rows of a Parquet file that are compressed together

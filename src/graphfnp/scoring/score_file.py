@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from graphfnp.conformal import Conformal
 from graphfnp.errors import InvalidConfig
-from graphfnp.prediction import TrainedModel
-from graphfnp.records import as_text, record_schema
+from graphfnp.prediction.conformal import Conformal
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.records import as_text, record_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally

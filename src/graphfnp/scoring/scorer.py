@@ -6,17 +6,17 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from graphfnp.conformal import LEVEL
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.read_rows import Target
-from graphfnp.datasets.reading import target_of
-from graphfnp.datasets.smiles import packed
-from graphfnp.datasets.typed_smiles import reads_smiles
+from graphfnp.chemistry.read_rows import Target
+from graphfnp.chemistry.reading import target_of
+from graphfnp.chemistry.smiles import packed
+from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs import UNLABELLED
-from graphfnp.label_shift import moved_to_mix
-from graphfnp.prediction import NUM_DRAWS, TrainedModel, predict
-from graphfnp.records import as_text, record_table
+from graphfnp.graphs.packed import UNLABELLED
+from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.conformal import LEVEL
+from graphfnp.prediction.label_shift import moved_to_mix
+from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, predict
+from graphfnp.prediction.records import as_text, record_table
 from graphfnp.scoring.chunk import Chunk, Features, read_chunk
 
 MOST_ATOMS = 1000  # a row with more would take the memory of hundreds

@@ -1,1 +1,8 @@
-"""The service: a model behind HTTP, with a page for people."""
+"""A model behind HTTP, and the page in front of it."""
+
+PUBLIC = {  # what other packages may use, by module
+    "app": "make_app",
+    "config": "LOOPBACK ServiceConfig",
+    "engine": "Engine",
+    "server": "listen serve",
+}

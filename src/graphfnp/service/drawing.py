@@ -2,8 +2,8 @@
 
 import re
 
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.palette import THEME

@@ -6,19 +6,19 @@ from typing import Any
 
 import torch
 
-from graphfnp.card import model_card
-from graphfnp.datasets.dataset import Problem
-from graphfnp.datasets.molecule_arrays import joined
-from graphfnp.datasets.smiles import packed
-from graphfnp.datasets.structures import structures_from_graphs
-from graphfnp.datasets.typed_smiles import reads_smiles
-from graphfnp.decoding.explanation import explain_by_rationales
-from graphfnp.decoding.kept import Decoded
-from graphfnp.graphs import UNLABELLED, PackedGraphs
-from graphfnp.prediction import TrainedModel, predict
-from graphfnp.records import prediction_records
+from graphfnp.chemistry.molecule_arrays import joined
+from graphfnp.chemistry.smiles import packed
+from graphfnp.chemistry.structures import structures_from_graphs
+from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
+from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.records import prediction_records
+from graphfnp.rationales.explain import explain_by_rationales
+from graphfnp.rationales.store import Decoded
 from graphfnp.report.explanation_page import explanation_records
-from graphfnp.run import Run
+from graphfnp.runs.card import model_card
+from graphfnp.runs.run import Run
 from graphfnp.service.batching import Kind
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.reading import ReadRow

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from graphfnp.datasets.molecule_arrays import Arrays
-from graphfnp.datasets.reading import MODULES, READ, target_of
-from graphfnp.datasets.structures import graphs_from_structures
-from graphfnp.datasets.typed_smiles import reads_smiles
+from graphfnp.chemistry.molecule_arrays import Arrays
+from graphfnp.chemistry.reading import MODULES, READ, target_of
+from graphfnp.chemistry.structures import graphs_from_structures
+from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.errors import GraphFNPError
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.isolation import Limits, Pool, Rows
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.isolation.limits import Limits
+from graphfnp.isolation.pool import Pool
+from graphfnp.isolation.rows import Rows
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.wire import GraphInput, structure_from_json
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import torch
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from graphfnp.conformal import LEVEL
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs import PackedGraphs, Schema
-from graphfnp.rationales import Structure
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.prediction.conformal import LEVEL
 
 NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"

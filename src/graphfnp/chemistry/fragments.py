@@ -1,0 +1,64 @@
+"""Parts of structures: molecules are cut where a chemist would cut them, other graphs anywhere."""
+
+from collections.abc import Iterator
+
+import networkx as nx
+
+from graphfnp.chemistry.atoms import read_token
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure, as_networkx
+
+
+def units(structure: Structure, schema: Schema) -> list[frozenset[int]]:
+    """What is kept or left out together: single nodes; in molecules what acyclic single bonds hold together.
+
+    Ring systems with what is double-bonded to them, nitro, carbonyl, sulfonyl, cyano and azo groups, and every atom
+    with its hydrogens.
+    """
+    graph = as_networkx(structure)
+    if schema.kind != "molecule":
+        return [frozenset([node]) for node in graph]
+    bridges = {frozenset(edge) for edge in nx.bridges(graph)}
+    atoms = [read_token(schema.node_types[kind]) for kind in structure.node_type]
+    cut = [
+        (i, j)
+        for i, j, kind in structure.edges
+        if frozenset((i, j)) in bridges
+        and schema.edge_types[kind] not in ("double", "triple")
+        and 1 not in (atoms[i][0], atoms[j][0])
+        and not _is_nitro_bond(graph, atoms, i, j)
+    ]
+    graph.remove_edges_from(cut)
+    return [frozenset(piece) for piece in nx.connected_components(graph)]
+
+
+def _is_nitro_bond(graph: nx.Graph, atoms: list[tuple[int, int]], i: int, j: int) -> bool:
+    """N-O with a lone oxygen: the second bond of a nitro group or an N-oxide, charged or not."""
+    nitrogen, oxygen = (i, j) if atoms[i][0] == 7 else (j, i)
+    return atoms[nitrogen][0] == 7 and atoms[oxygen][0] == 8 and graph.degree[oxygen] == 1
+
+
+def fragments(structure: Structure, schema: Schema, largest: int) -> Iterator[frozenset[int]]:
+    """Every connected union of units with at most ``largest`` nodes, each once."""
+    pieces = units(structure, schema)
+    owner = {node: number for number, piece in enumerate(pieces) for node in piece}
+    neighbours: list[set[int]] = [set() for _ in pieces]
+    for i, j, _ in structure.edges:
+        if owner[i] != owner[j]:
+            neighbours[owner[i]].add(owner[j])
+            neighbours[owner[j]].add(owner[i])
+
+    def grown(chosen: frozenset[int], size: int, border: set[int], banned: set[int]) -> Iterator[frozenset[int]]:
+        yield frozenset().union(*(pieces[unit] for unit in chosen))
+        banned = set(banned)
+        for unit in sorted(border):
+            banned.add(unit)
+            if size + len(pieces[unit]) <= largest:
+                yield from grown(
+                    chosen | {unit}, size + len(pieces[unit]), (border | neighbours[unit]) - banned - chosen, banned
+                )
+
+    for first in range(len(pieces)):
+        if len(pieces[first]) <= largest:
+            before = set(range(first + 1))
+            yield from grown(frozenset([first]), len(pieces[first]), neighbours[first] - before, before)

@@ -1,0 +1,140 @@
+"""Rows of molecules to feature arrays: what an isolated process does, with RDKit and numpy but without torch.
+
+A row is a SMILES, or a graph ``[node types, [[i, j, edge type], ...]]`` with numbers of the schema's names.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from rdkit import Chem, rdBase
+
+from graphfnp.chemistry.complexity import too_complex
+from graphfnp.chemistry.molecule_arrays import Arrays, featurise
+from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_many_cycles
+from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
+from graphfnp.chemistry.typed_atoms import Typed, typed_atoms
+
+Begin = Callable[[int], bool]
+
+
+class Target(NamedTuple):
+    """How graphs are written: the part of a :class:`~graphfnp.graphs.packed.Schema` that reading needs."""
+
+    features: str = "molecule"  # or "types"
+    node_types: tuple[str, ...] = ()
+    edge_types: tuple[str, ...] = ()
+    edge_columns: int = 0
+    most_atoms: int | None = None  # hydrogens are not counted
+
+
+class Drawn(NamedTuple):
+    node_type: tuple[int, ...]
+    edges: tuple[tuple[int, int, int], ...]
+    open: tuple[int, ...] = ()
+
+
+def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[list[list[Any]], Arrays]:
+    """[row, reason] of the rows that are no molecule; arrays of the others, their rows among them."""
+    target, refused, good = target_from(options), [], []
+
+    def read() -> Iterable[Any]:
+        for row, given in enumerate(rows):
+            if not begin(row):
+                return
+            found = _smiles(given, target) if isinstance(given, str) else _graph(given, target)
+            if isinstance(found, str):
+                refused.append([row, found])
+            else:
+                good.append(row)
+                yield found
+
+    with rdBase.BlockLogs():
+        arrays = featurise(read()) if target.features == "molecule" else typed_arrays(list(read()), target.edge_columns)
+    return refused, {**arrays, "row": np.array(good, dtype=np.int64)}
+
+
+def are_molecules(rows: list[str], options: Any, begin: Begin) -> tuple[list[bool], Arrays]:
+    """Which of the texts are SMILES."""
+    found = []
+    with rdBase.BlockLogs():
+        for row, text in enumerate(rows):
+            if not begin(row):
+                break
+            found.append(not isinstance(read_molecule(text, options), str))
+    return found, {}
+
+
+def read_records(rows: list[str], options: Any, begin: Begin) -> tuple[list[tuple[str, str]], Arrays]:
+    """SMILES of each record of an SDF file, and why there is none."""
+    found = []
+    with rdBase.BlockLogs():
+        for row, record in enumerate(rows):
+            if not begin(row):
+                break
+            found.append(_record(record))
+    return found, {}
+
+
+def _record(record: str) -> tuple[str, str]:
+    with rdBase.CaptureErrorLog() as log:
+        try:
+            molecule = Chem.MolFromMolBlock(record)
+        except (ValueError, RuntimeError) as error:
+            return "", str(error)
+    if molecule is None:
+        return "", logged_reason(log.messages)
+    return (Chem.MolToSmiles(molecule), "") if molecule.GetNumAtoms() else ("", "a record without atoms")
+
+
+def molecule_of(given: Any, target: Target) -> Chem.Mol | str | None:
+    """For a drawing, atoms in the order of nodes; a reason if the row is refused, None if it is none to RDKit."""
+    found = _smiles(given, target) if isinstance(given, str) else _graph(given, target)
+    if isinstance(found, str) or (isinstance(given, str) and isinstance(found, Chem.Mol)):
+        return found
+    return structure_to_mol(_drawn(found if isinstance(found, tuple) else given), target)
+
+
+def target_from(options: Sequence[Any]) -> Target:
+    """As it comes out of JSON."""
+    features, nodes, edges, columns, most_atoms = options
+    return Target(features, tuple(nodes), tuple(edges), columns, most_atoms)
+
+
+def _smiles(text: str, target: Target) -> Chem.Mol | Typed | str:
+    molecule = read_molecule(text, target.most_atoms)
+    return molecule if isinstance(molecule, str) or target.features == "molecule" else typed_atoms(molecule, target)
+
+
+def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
+    """A graph that RDKit may be asked about later, for explanations and drawings, is searched for rings here too."""
+    drawn = _drawn(given)
+    if reason := too_complex(len(drawn.node_type), [edge[:2] for edge in drawn.edges]):
+        return reason
+    typed = target.features != "molecule"
+    molecule = structure_to_mol(drawn, target) if typed else molecule_or_sketch(drawn, target)
+    if molecule is not None and (reason := too_many_cycles(molecule)):
+        return reason
+    return drawn[:2] if typed or molecule is None else molecule
+
+
+def _drawn(given: Sequence[Any]) -> Drawn:
+    return Drawn(tuple(given[0]), tuple((i, j, kind) for i, j, kind in given[1]))
+
+
+def typed_arrays(graphs: Sequence[Typed], edge_columns: int) -> Arrays:
+    """Typed graphs as :func:`~graphfnp.chemistry.molecule_arrays.featurise` gives molecules; an edge goes both ways."""
+    node_type = np.array([kind for kinds, _ in graphs for kind in kinds], dtype=np.int64)
+    one_way = np.array([edge for _, edges in graphs for edge in edges], dtype=np.int64).reshape(-1, 3)
+    arrays = {
+        "x": node_type[:, None],
+        "node_type": node_type,
+        "edge_index": np.stack([one_way[:, :2], one_way[:, 1::-1]], axis=1).reshape(-1, 2).T,
+        "node_ptr": np.cumsum([0, *(len(kinds) for kinds, _ in graphs)]),
+        "edge_ptr": np.cumsum([0, *(2 * len(edges) for _, edges in graphs)]),
+    }
+    if edge_columns:
+        edge_attr = np.zeros((2 * len(one_way), edge_columns), dtype=np.int64)
+        edge_attr[:, 0] = one_way[:, 2].repeat(2)
+        arrays["edge_attr"] = edge_attr
+    return arrays

@@ -1,0 +1,100 @@
+"""Decoded structures back into graphs with the features of their schema, and graphs into structures."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from rdkit import Chem, rdBase
+from torch import Tensor
+
+from graphfnp.chemistry.molecule_arrays import featurise
+from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
+from graphfnp.chemistry.smiles import packed
+from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+
+
+def graphs_from_structures(
+    structures: Sequence[Structure], schema: Schema, y: Tensor | Sequence[int] | None = None
+) -> PackedGraphs:
+    """The structures as graphs, with the features that graphs of this schema have."""
+    labels = torch.full((len(structures),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
+    if schema.features == "molecule":
+        with rdBase.BlockLogs():
+            arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
+        return packed(arrays, labels, schema)
+    node_type = torch.tensor([kind for structure in structures for kind in structure.node_type], dtype=torch.long)
+    node_ptr = _pointer([structure.num_nodes for structure in structures])
+    one_way = torch.tensor([edge for structure in structures for edge in structure.edges], dtype=torch.long).view(-1, 3)
+    edge_index = torch.stack([one_way[:, :2], one_way[:, [1, 0]]], dim=1).view(-1, 2).T
+    edge_ptr = _pointer([2 * len(structure.edges) for structure in structures])
+    edge_attr = torch.zeros(edge_index.shape[1], len(schema.edge_sizes), dtype=torch.long)
+    edge_attr[:, :1] = one_way[:, 2:].repeat_interleave(2, dim=0)
+    return PackedGraphs.build(
+        x=_features(structures, schema, node_type, edge_index + node_ptr[:-1].repeat_interleave(edge_ptr.diff())),
+        edge_index=edge_index,
+        node_ptr=node_ptr,
+        edge_ptr=edge_ptr,
+        y=labels,
+        schema=schema,
+        edge_attr=edge_attr if schema.edge_sizes else None,
+        node_type=node_type,
+    )
+
+
+def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
+    """The types and edges of every graph; each pair of neighbours once, loops left out."""
+    kinds = torch.zeros(len(graphs.x), dtype=torch.long) if graphs.node_type is None else graphs.node_type
+    edge_kinds = torch.zeros(graphs.edge_index.shape[1]) if graphs.edge_attr is None else graphs.edge_attr[:, 0]
+    low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
+    typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
+    node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
+    structures = []
+    for index in range(len(graphs)):
+        unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
+        start, end = nodes[index], nodes[index + 1]
+        structures.append(
+            Structure(
+                node_type=tuple(node_kinds[start:end]),
+                edges=tuple((i, j, kind) for (i, j), kind in sorted(unique.items())),
+                x=graphs.x[start:end].float() if graphs.schema.is_continuous else None,
+                names=_words(graphs, index, end - start),
+            )
+        )
+    return structures
+
+
+def _words(graphs: PackedGraphs, index: int, count: int) -> tuple[str, ...]:
+    """The words of a sentence's nodes, where each node is one."""
+    words = () if graphs.schema.kind != "text" or graphs.text is None else tuple(graphs.text[index].split())
+    return words if len(words) == count else ()
+
+
+def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
+    """Canonical SMILES without explicit hydrogens; None if the structure is no molecule."""
+    molecule = structure_to_mol(structure, schema)
+    if molecule is None:
+        return None
+    with rdBase.BlockLogs():
+        return Chem.MolToSmiles(Chem.RemoveHs(molecule))
+
+
+def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor, edge_index: Tensor) -> Tensor:
+    if schema.features == "degree":
+        return degree_feature(edge_index, len(node_type))
+    if schema.features == "types":
+        return node_type[:, None]
+    without = [index for index, structure in enumerate(structures) if structure.x is None]
+    if without:
+        raise InvalidGraphs(
+            f"structures without node features: {listed(without)}",
+            f"x of {schema.num_columns} columns, since the schema's features do not follow from the structure",
+            "decode the features too",
+        )
+    return torch.cat([structure.x for structure in structures if structure.x is not None])
+
+
+def _pointer(sizes: Sequence[int]) -> Tensor:
+    return torch.from_numpy(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64))

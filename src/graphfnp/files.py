@@ -1,0 +1,61 @@
+"""Files written in one atomic step: bytes, JSON, and tensors with a JSON record."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from graphfnp.errors import InvalidRun
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """A reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
+
+
+def write_json(path: Path, record: Any) -> None:
+    write_atomically(path, (json.dumps(record, indent=1, allow_nan=True) + "\n").encode())
+
+
+def read_json(path: Path, hint: str = "use the folder of a finished run") -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidRun(f"{path}: {error}", "a readable JSON file", hint) from error
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Any = None) -> str:
+    """Tensors with a JSON record in the file's header; the sha256 of what was written."""
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    content = save(plain, {"record": json.dumps(record)})
+    write_atomically(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            record = json.loads((file.metadata() or {}).get("record", "null"))
+            return {name: file.get_tensor(name) for name in file.keys()}, record  # noqa: SIM118
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InvalidRun(
+            f"{path}: {error}", "a complete safetensors file", "it may be truncated: copy it again or train again"
+        ) from error
+
+
+# ---------------------------------------------------------------- models

@@ -1,0 +1,16 @@
+"""Graphs as flat tensors, small graphs as plain numbers, and what can be done to both whatever they mean."""
+
+PUBLIC = {  # what other packages may use, by module
+    "degrees": "DEGREE_SIZE degree_feature",
+    "edges": "Integers TidyEdges global_edges tidy_edges",
+    "fingerprints": "Fingerprints batch_fingerprints fingerprints",
+    "labels": "label_numbers",
+    "matching": "matching",
+    "motifs": "motif_name",
+    "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
+    "problem": "Problem",
+    "pyg": "from_data_list from_dataset from_networkx to_data_list",
+    "structure": "Structure as_networkx part",
+    "subgraph_search": "Adjacency Pattern adjacency core_numbers",
+    "subgraphs": "beside_parts edges_both_ways induced_subgraphs random_connected_nodes",
+}

@@ -1,0 +1,281 @@
+"""PackedGraphs: many graphs as a few flat tensors, and the Batch a network sees."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
+from graphfnp.graphs.checks import check
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the numbers mean: enough to build a network for the graphs, to draw them and to decode into them."""
+
+    class_names: tuple[str, ...]
+    kind: Literal["graph", "molecule", "text"] = "graph"
+    node_sizes: tuple[int, ...] = ()  # values of each categorical column of x; empty: x is continuous
+    node_width: int = 0  # columns of x when it is continuous
+    edge_sizes: tuple[int, ...] = ()  # values of each column of edge_attr; empty: edges carry nothing
+    node_types: tuple[str, ...] = ("node",)  # names of node_type: what a decoder may generate
+    edge_types: tuple[str, ...] = ("edge",)  # names of the first column of edge_attr
+    features: Literal["types", "degree", "molecule", "given"] = "given"  # how x follows from the structure
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def is_continuous(self) -> bool:
+        return not self.node_sizes
+
+    @property
+    def num_columns(self) -> int:
+        return self.node_width if self.is_continuous else len(self.node_sizes)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several graphs side by side: node numbers are global, ``batch`` says whose each node is."""
+
+    x: Tensor  # [nodes, columns]
+    edge_index: Tensor  # [2, edges], sorted by target then source
+    batch: Tensor  # [nodes]
+    ptr: Tensor  # [graphs + 1]
+    y: Tensor  # [graphs]
+    edge_attr: Tensor | None = None  # [edges, columns]
+    node_type: Tensor | None = None  # [nodes]
+    undirected: bool = True  # every edge is there in both directions
+    weight: Tensor | None = None  # [graphs], of mean one: how much each counts in the training loss; None: all alike
+
+    @property
+    def num_graphs(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.x)
+
+    @property
+    def sizes(self) -> Tensor:
+        return self.ptr.diff()
+
+    def select(self, index: Tensor) -> "Batch":
+        """The graphs with these numbers, in this order."""
+        edge_ptr = _pointer(torch.bincount(self.batch[self.edge_index[1]], minlength=self.num_graphs))
+        nodes, ptr = _ranges(self.ptr, index)
+        edges, edge_ptr = _ranges(edge_ptr, index)
+        shift = torch.repeat_interleave(ptr[:-1] - self.ptr[index], edge_ptr.diff())
+        return replace(
+            self,
+            x=self.x[nodes],
+            edge_index=self.edge_index[:, edges] + shift,
+            batch=torch.repeat_interleave(torch.arange(len(index), device=index.device), ptr.diff()),
+            ptr=ptr,
+            y=self.y[index],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
+            node_type=None if self.node_type is None else self.node_type[nodes],
+            weight=None if self.weight is None else self.weight[index],
+        )
+
+    def to(self, device: torch.device | str) -> "Batch":
+        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedGraphs:
+    """Graphs as flat tensors; graph g owns nodes ``node_ptr[g]:node_ptr[g+1]`` and likewise edges.
+
+    Node numbers in ``edge_index`` are local to their graph, so taking graphs out is index arithmetic. Inside a graph
+    edges are sorted by target, then source, so that a batch is a CSR matrix without sorting. Use :meth:`build` for
+    data from outside: it sorts and checks.
+    """
+
+    x: Tensor  # [nodes, columns], integer if categorical
+    edge_index: Tensor  # [2, edges]
+    node_ptr: Tensor  # [graphs + 1]
+    edge_ptr: Tensor  # [graphs + 1]
+    y: Tensor  # [graphs], UNLABELLED where unknown
+    schema: Schema
+    edge_attr: Tensor | None = None  # [edges, columns], integer; the first column is the edge type
+    node_type: Tensor | None = None  # [nodes], integer; absent: all are type 0
+    edge_truth: Tensor | None = None  # [edges], bool: the edges a perfect explanation would name
+    text: tuple[str, ...] | None = None  # [graphs]: SMILES or sentence
+    undirected: bool = field(default=True)
+
+    # ---------------------------------------------------------------- making
+
+    @classmethod
+    def build(
+        cls,
+        x: Tensor,
+        edge_index: Tensor,
+        node_ptr: Tensor,
+        edge_ptr: Tensor,
+        y: Tensor,
+        schema: Schema,
+        edge_attr: Tensor | None = None,
+        node_type: Tensor | None = None,
+        edge_truth: Tensor | None = None,
+        text: Sequence[str] | None = None,
+    ) -> "PackedGraphs":
+        """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways."""
+        graphs = cls(
+            x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
+            None if text is None else tuple(text),
+        )  # fmt: skip
+        check(graphs)
+        owner = torch.repeat_interleave(torch.arange(len(graphs)), edge_ptr.diff())
+        source, target = edge_index.long() + node_ptr[owner]
+        key = target * max(len(x), 1) + source
+        order = torch.argsort(key)
+        mirrored = torch.sort(source * max(len(x), 1) + target).values
+        pick = None if (order.diff() == 1).all() else order
+        sorted_fields: dict[str, Any] = {
+            name: value if value is None or pick is None else value[..., pick] if name == "edge_index" else value[pick]
+            for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("edge_truth", edge_truth))
+        }
+        return replace(graphs, **sorted_fields, undirected=bool(torch.equal(key[order], mirrored)))
+
+    # ---------------------------------------------------------------- reading
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    def __getitem__(self, graph: int) -> "PackedGraphs":
+        """One graph, as a pack of its own: what splitters of scikit-learn ask a list for."""
+        return self.select([range(len(self))[graph]])
+
+    @property
+    def num_classes(self) -> int:
+        return self.schema.num_classes
+
+    @cached_property
+    def class_counts(self) -> Tensor:
+        """Labelled graphs of each class."""
+        return torch.bincount(self.y[self.y >= 0], minlength=self.num_classes)
+
+    def __repr__(self) -> str:
+        return (
+            f"PackedGraphs({len(self)} {self.schema.kind}s, {len(self.x)} nodes, {self.edge_index.shape[1]} edges, "
+            f"classes {dict(zip(self.schema.class_names, self.class_counts.tolist(), strict=True))})"
+        )
+
+    # ---------------------------------------------------------------- taking graphs out
+
+    def select(self, index: Tensor | Sequence[int]) -> "PackedGraphs":
+        """The graphs with these numbers, in this order."""
+        index = torch.as_tensor(index, dtype=torch.long)
+        nodes, node_ptr = _ranges(self.node_ptr, index)
+        edges, edge_ptr = _ranges(self.edge_ptr, index)
+        return replace(
+            self,
+            x=self.x[nodes],
+            edge_index=self.edge_index[:, edges],
+            node_ptr=node_ptr,
+            edge_ptr=edge_ptr,
+            y=self.y[index],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
+            node_type=None if self.node_type is None else self.node_type[nodes],
+            edge_truth=None if self.edge_truth is None else self.edge_truth[edges],
+            text=None if self.text is None else tuple(self.text[i] for i in index.tolist()),
+        )
+
+    def batch(self, index: Tensor | Sequence[int] | None = None) -> Batch:
+        """The graphs with these numbers (default: all) side by side."""
+        index = torch.arange(len(self)) if index is None else torch.as_tensor(index, dtype=torch.long)
+        nodes, ptr = _ranges(self.node_ptr, index)
+        edges, edge_ptr = _ranges(self.edge_ptr, index)
+        offsets = torch.repeat_interleave(ptr[:-1], edge_ptr.diff())
+        return Batch(
+            x=self.x[nodes].float() if self.schema.is_continuous else self.x[nodes].long(),
+            edge_index=self.edge_index[:, edges] + offsets,
+            batch=torch.repeat_interleave(torch.arange(len(index)), ptr.diff()),
+            ptr=ptr,
+            y=self.y[index],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[edges].long(),
+            node_type=None if self.node_type is None else self.node_type[nodes].long(),
+            undirected=self.undirected,
+        )
+
+    def batches(
+        self, size: int, generator: torch.Generator | None = None, node_budget: int | None = None
+    ) -> Iterator[Batch]:
+        """Batches of at most ``size`` graphs and ``node_budget`` nodes, shuffled if a generator is given."""
+        for index in self.batch_indices(size, generator, node_budget):
+            yield self.batch(index)
+
+    def batch_indices(
+        self, size: int, generator: torch.Generator | None = None, node_budget: int | None = None
+    ) -> list[Tensor]:
+        """The graph numbers of each batch; a graph larger than the budget is a batch of its own."""
+        order = torch.arange(len(self)) if generator is None else torch.randperm(len(self), generator=generator)
+        if node_budget is None:
+            return list(order.split(size))
+        starts, nodes = [0], 0
+        for position, count in enumerate(self.node_ptr.diff()[order].tolist()):
+            if position > starts[-1] and (nodes + count > node_budget or position - starts[-1] == size):
+                starts.append(position)
+                nodes = 0
+            nodes += count
+        return [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
+
+
+def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
+    """All graphs of several packs of one schema, in order."""
+    first = parts[0]
+
+    def joined(name: str) -> Tensor | None:
+        values = [getattr(part, name) for part in parts]
+        return (
+            None if any(value is None for value in values) else torch.cat(values, dim=-1 if name == "edge_index" else 0)
+        )
+
+    fields = {name: joined(name) for name in ("x", "edge_index", "y", "edge_attr", "node_type", "edge_truth")}
+    texts = [part.text for part in parts]
+    return replace(
+        first,
+        **fields,  # type: ignore[arg-type]
+        node_ptr=_pointer(torch.cat([part.node_ptr.diff() for part in parts])),
+        edge_ptr=_pointer(torch.cat([part.edge_ptr.diff() for part in parts])),
+        text=None if any(t is None for t in texts) else tuple(s for t in texts if t for s in t),
+        undirected=all(part.undirected for part in parts),
+    )
+
+
+def side_by_side(first: Batch, second: Batch) -> Batch:
+    """One batch with the graphs of both."""
+
+    def joined(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+        return None if a is None or b is None else torch.cat([a, b])
+
+    return Batch(
+        x=torch.cat([first.x, second.x]),
+        edge_index=torch.cat([first.edge_index, second.edge_index + first.num_nodes], dim=1),
+        batch=torch.cat([first.batch, second.batch + first.num_graphs]),
+        ptr=torch.cat([first.ptr, second.ptr[1:] + first.num_nodes]),
+        y=torch.cat([first.y, second.y]),
+        edge_attr=joined(first.edge_attr, second.edge_attr),
+        node_type=joined(first.node_type, second.node_type),
+        undirected=first.undirected and second.undirected,
+        weight=joined(first.weight, second.weight),
+    )
+
+
+def _pointer(sizes: Tensor) -> Tensor:
+    return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+
+def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of the chosen segments, and the pointer of their concatenation."""
+    starts, sizes = ptr[index], ptr[index + 1] - ptr[index]
+    new_ptr = _pointer(sizes)
+    positions = torch.arange(int(new_ptr[-1]), device=ptr.device) + torch.repeat_interleave(
+        starts - new_ptr[:-1], sizes
+    )
+    return positions, new_ptr

@@ -1,0 +1,290 @@
+"""Graphs of PyTorch Geometric and NetworkX to PackedGraphs and back."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data, Dataset, InMemoryDataset
+
+from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.labels import label_numbers
+from graphfnp.graphs.matching import matching
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+
+__all__ = ["from_data_list", "from_dataset", "from_networkx", "matching", "to_data_list"]
+
+OPTIONAL = ("node_type", "edge_truth")  # fields beyond PyG's own that survive the way there and back
+
+
+def from_data_list(data: Sequence[Data], class_names: Sequence[str] | None = None) -> PackedGraphs:
+    """Pack PyG graphs, finding the schema in the data.
+
+    Integer or one-hot ``x`` is categorical, other floats are continuous, and without ``x`` the degree is the feature.
+    Labels of any integer or string kind become 0..K-1 in sorted order (or in the order of ``class_names``).
+    """
+    if not len(data):
+        raise InvalidGraphs("an empty list", "at least one graph", "check what was read")
+    columns = {name: _column(data, name) for name in ("x", "edge_attr", *OPTIONAL)}
+    edges = [_edges(item, number) for number, item in enumerate(data)]
+    texts = [item.get("text", item.get("smiles")) for item in data]
+    return _pack(
+        columns=columns,
+        edge_index=torch.cat(edges, dim=1),
+        node_sizes=torch.tensor([_num_nodes(item) for item in data]),
+        edge_sizes=torch.tensor([edge.shape[1] for edge in edges]),
+        labels=[_label(item.get("y"), number) for number, item in enumerate(data)],
+        class_names=class_names,
+        text=None if any(text is None for text in texts) else [str(text) for text in texts],
+        schema=data[0].get("schema"),
+    )
+
+
+def from_dataset(dataset: Dataset, class_names: Sequence[str] | None = None) -> PackedGraphs:
+    """Pack a PyG dataset; an in-memory one without a transform is taken over without touching single graphs."""
+    flat_x = isinstance(dataset, InMemoryDataset) and {"x", "edge_index"} <= set(dataset.slices or ())
+    if not flat_x or dataset.transform is not None:
+        return from_data_list([dataset[i] for i in range(len(dataset))], class_names)
+    store, slices = dataset._data, dataset.slices
+    flat = {name: store.get(name) for name in ("x", "edge_attr", *OPTIONAL)}
+    nodes, y = slices["x"].diff(), store.get("y")
+    if isinstance(y, Tensor) and y.numel() != len(nodes):
+        raise _many_labels(y.shape)
+    graphs = _pack(
+        columns=flat,
+        edge_index=store.edge_index,
+        node_sizes=nodes,
+        edge_sizes=slices["edge_index"].diff(),
+        labels=[None] * len(nodes) if y is None else [_label(value, i) for i, value in enumerate(_listed(y))],
+        class_names=class_names,
+        text=store.get("text", store.get("smiles")),
+    )
+    return graphs if dataset._indices is None else graphs.select(list(dataset.indices()))
+
+
+def to_data_list(graphs: PackedGraphs) -> list[Data]:
+    """One PyG ``Data`` for each graph; each has the schema, so :func:`from_data_list` gives back the same graphs."""
+    nodes, edges = graphs.node_ptr.diff().tolist(), graphs.edge_ptr.diff().tolist()
+    split: dict[str, Sequence[Any]] = {
+        "x": graphs.x.split(nodes),
+        "edge_index": graphs.edge_index.split(edges, dim=1),
+        "y": graphs.y.split(1),
+    }
+    for name, sizes in (("edge_attr", edges), ("node_type", nodes), ("edge_truth", edges)):
+        if (value := getattr(graphs, name)) is not None:
+            split[name] = value.split(sizes)
+    if graphs.text is not None:
+        split["text"] = graphs.text
+    return [
+        Data(**dict(zip(split, values, strict=True)), schema=graphs.schema)
+        for values in zip(*split.values(), strict=True)
+    ]
+
+
+def from_networkx(
+    graphs: Sequence[Any], labels: Sequence[int | str] | None = None, class_names: Sequence[str] | None = None
+) -> PackedGraphs:
+    """Pack NetworkX graphs: node attribute ``x`` (numbers) or ``type`` (a name), edge attribute ``type``, else degrees.
+
+    Without ``labels`` the graph attribute ``y`` or ``label`` is the label.
+    """
+    if labels is not None and len(labels) != len(graphs):
+        raise InvalidGraphs(
+            f"{len(labels)} labels for {len(graphs)} graphs", "one label for each graph", "check the list"
+        )
+    node_names = _attribute_names(value for graph in graphs for _, value in graph.nodes(data="type"))
+    edge_names = _attribute_names(value for graph in graphs for *_, value in graph.edges(data="type"))
+    data = []
+    for number, graph in enumerate(graphs):
+        position = {node: i for i, node in enumerate(graph.nodes)}
+        pairs = [(position[a], position[b]) for a, b, *_ in graph.edges]
+        kinds = [edge_names[value] for *_, value in graph.edges(data="type")] if edge_names else []
+        if not graph.is_directed():
+            back = [(b, a) for a, b in pairs if a != b]
+            kinds += [kind for kind, (a, b) in zip(kinds, pairs, strict=True) if a != b] if edge_names else []
+            pairs += back
+        item = Data(edge_index=torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T, num_nodes=len(position))
+        features = [value for _, value in graph.nodes(data="x")]
+        if features and all(value is not None for value in features):
+            item.x = torch.as_tensor(features).reshape(len(features), -1)
+        elif node_names:
+            item.x = torch.tensor([[node_names[value]] for _, value in graph.nodes(data="type")])
+        if edge_names:
+            item.edge_attr = torch.tensor(kinds, dtype=torch.long).reshape(-1, 1)
+        item.y = graph.graph.get("y", graph.graph.get("label")) if labels is None else labels[number]
+        data.append(item)
+    packed = from_data_list(data, class_names)
+    schema = packed.schema
+    if node_names and schema.features == "types":
+        schema = replace(schema, node_types=tuple(map(str, node_names)))
+    if edge_names:
+        schema = replace(schema, edge_types=tuple(map(str, edge_names)))
+    return replace(packed, schema=schema)
+
+
+# ------------------------------------------------------------------------ finding the schema
+
+
+def _pack(
+    columns: Mapping[str, Tensor | None],
+    edge_index: Tensor,
+    node_sizes: Tensor,
+    edge_sizes: Tensor,
+    labels: Sequence[Any],
+    class_names: Sequence[str] | None,
+    text: Sequence[str] | None = None,
+    schema: Schema | None = None,
+) -> PackedGraphs:
+    node_ptr = torch.cat([node_sizes.new_zeros(1), node_sizes.cumsum(0)])
+    edge_ptr = torch.cat([edge_sizes.new_zeros(1), edge_sizes.cumsum(0)])
+    edge_truth = columns.get("edge_truth")
+    if schema is not None:
+        numbers = torch.tensor([UNLABELLED if label is None else label for label in labels])
+        return PackedGraphs.build(
+            columns["x"], edge_index, node_ptr, edge_ptr, numbers, schema,  # type: ignore[arg-type]
+            columns["edge_attr"], columns["node_type"], edge_truth, text,
+        )  # fmt: skip
+    y, names = label_numbers(labels, class_names)
+    x, node_part = _node_features(columns["x"])
+    edge_attr, edge_part = _edge_features(columns["edge_attr"])
+    node_type = columns.get("node_type")
+    if x is None:
+        owner_start = torch.repeat_interleave(node_ptr[:-1], edge_sizes)
+        x = _safe_degrees(edge_index + owner_start, int(node_ptr[-1]))
+    elif node_part.get("features") == "types":
+        node_type = x[:, 0]
+    if node_type is not None and "node_types" not in node_part:
+        node_part["node_types"] = _numbered("type", int(node_type.max()) + 1)
+    schema = Schema(class_names=names, **node_part, **edge_part)
+    return PackedGraphs.build(
+        x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type,
+        None if edge_truth is None else edge_truth.flatten().bool(), text,
+    )  # fmt: skip
+
+
+def _node_features(x: Tensor | None) -> tuple[Tensor | None, dict[str, Any]]:
+    """x as PackedGraphs wants it, and what the schema says of it."""
+    if x is None:
+        return None, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}
+    x = x.unsqueeze(1) if x.ndim == 1 else x
+    if _is_one_hot(x):
+        return x.argmax(1, keepdim=True), {
+            "node_sizes": (x.shape[1],), "node_types": _numbered("type", x.shape[1]), "features": "types",
+        }  # fmt: skip
+    if x.is_floating_point():
+        return x, {"node_width": x.shape[1]}
+    sizes = tuple(int(value) + 1 for value in x.amax(0).tolist())
+    if len(sizes) == 1:
+        return x.long(), {"node_sizes": sizes, "node_types": _numbered("type", max(sizes[0], 1)), "features": "types"}
+    return x.long(), {"node_sizes": sizes}
+
+
+def _edge_features(edge_attr: Tensor | None) -> tuple[Tensor | None, dict[str, Any]]:
+    if edge_attr is None or not len(edge_attr):
+        return None, {}
+    edge_attr = edge_attr.unsqueeze(1) if edge_attr.ndim == 1 else edge_attr
+    if _is_one_hot(edge_attr):
+        size, edge_attr = edge_attr.shape[1], edge_attr.argmax(1, keepdim=True)
+        return edge_attr, {"edge_sizes": (size,), "edge_types": _numbered("type", size)}
+    if edge_attr.is_floating_point():
+        warnings.warn("continuous edge features are left out: only types of edges are used", stacklevel=4)
+        return None, {}
+    sizes = tuple(int(value) + 1 for value in edge_attr.amax(0).tolist())
+    return edge_attr.long(), {"edge_sizes": sizes, "edge_types": _numbered("type", max(sizes[0], 1))}
+
+
+def _is_one_hot(values: Tensor) -> bool:
+    """Exactly one 1 in every row, zeros elsewhere, over more than one column."""
+    if values.ndim != 2 or values.shape[1] < 2 or not len(values):
+        return False
+    return bool(((values == 0) | (values == 1)).all()) and bool((values.sum(1) == 1).all())
+
+
+def _numbered(word: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{word} {k}" for k in range(count))
+
+
+# ------------------------------------------------------------------------ reading single graphs
+
+
+def _column(data: Sequence[Data], name: str) -> Tensor | None:
+    """One field of all graphs, concatenated; None if no graph has it."""
+    values = [item.get(name) for item in data]
+    have = [value for value in values if value is not None]
+    if not have:
+        return None
+    if len(have) < len(values) and not (
+        name == "edge_attr" and all(_edgeless(d) for d, v in zip(data, values, strict=True) if v is None)
+    ):
+        missing = [i for i, value in enumerate(values) if value is None]
+        raise InvalidGraphs(
+            f"no {name} in graphs {listed(missing)}", f"{name} in all graphs or in none", f"fill in {name}"
+        )
+    shapes = [tuple(value.shape[1:]) for value in have]
+    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if odd is not None:
+        raise InvalidGraphs(
+            f"{name} with {shapes[odd]} columns in graph {odd} and {shapes[0]} in graph 0",
+            "the same columns in all graphs",
+            f"make {name} the same width everywhere",
+        )
+    return torch.cat(have)
+
+
+def _edgeless(item: Data) -> bool:
+    return item.get("edge_index") is None or item.edge_index.shape[1] == 0
+
+
+def _edges(item: Data, number: int) -> Tensor:
+    edges = item.get("edge_index")
+    if edges is None:
+        return torch.zeros(2, 0, dtype=torch.long)
+    if edges.ndim != 2 or (edges.shape[0] != 2 and edges.numel()):
+        raise InvalidGraphs(f"edge_index of shape {tuple(edges.shape)} in graph {number}", "[2, edges]", "transpose it")
+    return edges.reshape(2, -1).long()
+
+
+def _num_nodes(item: Data) -> int:
+    x = item.get("x")
+    return len(x) if x is not None else int(item.num_nodes or 0)
+
+
+def _label(y: Any, number: int) -> Any:
+    """The label of one graph as an int or a string; None when it has none."""
+    if isinstance(y, Tensor):
+        if y.numel() > 1:
+            raise _many_labels(y.shape)
+        y = y.item() if y.numel() else None
+    elif hasattr(y, "item"):
+        y = y.item()
+    if isinstance(y, float):
+        if y != y:
+            return None
+        if not y.is_integer():
+            raise InvalidGraphs(
+                f"label {y} in graph {number}", "a class: an integer or a string", "turn numbers into classes"
+            )
+    return int(y) if isinstance(y, float | bool) else y
+
+
+def _listed(y: Any) -> list[Any]:
+    return y.flatten().tolist() if isinstance(y, Tensor) else list(y)
+
+
+def _many_labels(shape: Sequence[int]) -> InvalidGraphs:
+    return InvalidGraphs(f"labels of shape {tuple(shape)}", "one class for each graph", "choose one of the tasks")
+
+
+def _attribute_names(values: Any) -> dict[Any, int]:
+    """Number of each value of a NetworkX attribute; empty when some node or edge has none."""
+    found = set(values)
+    return {} if not found or None in found else {value: k for k, value in enumerate(sorted(found, key=str))}
+
+
+def _safe_degrees(edges: Tensor, num_nodes: int) -> Tensor:
+    """Degrees where the edges are sane; zeros otherwise, for the check of PackedGraphs.build to name the edge."""
+    inside = not edges.numel() or (int(edges.min()) >= 0 and int(edges.max()) < num_nodes)
+    return degree_feature(edges, num_nodes) if inside else torch.zeros(num_nodes, 1, dtype=torch.long)

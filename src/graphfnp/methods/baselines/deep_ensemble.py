@@ -1,0 +1,80 @@
+"""DeepEnsemble: several networks from different first weights (Lakshminarayanan et al.)."""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.networks.graph_network import GraphNetwork
+
+
+@dataclass(frozen=True)
+class DeepEnsembleConfig:
+    """The settings of every member, and how many there are."""
+
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    head_layers: int = 3
+    head_width: int = 256
+    members: int = 5
+
+    def __post_init__(self) -> None:
+        if self.members < 1:
+            raise InvalidConfig(f"members={self.members}", "one member or more", "change members")
+
+
+class DeepEnsemble(GraphClassifier):
+    """p(y | G) = mean_m softmax(f_m(G)); draw s is member s modulo the number of members.
+
+    Members share nothing, so under Adam, which scales each weight by itself, to descend the sum of their losses is to
+    train each alone. They do see the same batches.
+    """
+
+    def __init__(
+        self, schema: Schema, config: DeepEnsembleConfig | None = None, backbone: nn.Module | None = None
+    ) -> None:
+        super().__init__(schema)
+        self.config = config = config or DeepEnsembleConfig()
+        self.members = nn.ModuleList(
+            GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, fresh(backbone))
+            for _ in range(config.members)
+        )
+
+    def encode(self, batch: Batch) -> Tensor:
+        """[members, graphs, dims]"""
+        return torch.stack([member.embed(batch) for member in self._members])
+
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        """Side by side: the directions of one member mean nothing to another."""
+        return torch.cat(list(self.encode(batch) if encoded is None else encoded), dim=-1)
+
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        logits = torch.stack(self._logits(self.encode(batch) if encoded is None else encoded))
+        return logits[torch.arange(num_draws) % len(logits)]
+
+    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+        return {
+            f"member {number}": self.cross_entropy(each, batch.y, batch.weight)
+            for number, each in enumerate(self._logits(encoded))
+        }
+
+    def _logits(self, encoded: Tensor) -> list[Tensor]:
+        return [member.head(torch.relu(state)) for member, state in zip(self._members, encoded, strict=True)]
+
+    @property
+    def _members(self) -> list[GraphNetwork]:
+        return list(self.members)  # type: ignore[arg-type]
+
+
+def fresh(backbone: nn.Module | None) -> nn.Module | None:
+    """A copy of a user's module with first weights of its own, as far as its parts can draw them."""
+    backbone = copy.deepcopy(backbone)
+    for part in [] if backbone is None else backbone.modules():
+        if callable(reset := getattr(part, "reset_parameters", None)):
+            reset()
+    return backbone

@@ -1,0 +1,148 @@
+"""Graph-GP: a variational Gaussian process for each class on the features of a graph network (GPyTorch)."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from sklearn.cluster import KMeans
+from torch import Tensor, nn
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.mean_state import mean_state
+from graphfnp.networks.mlp import mlp
+from graphfnp.networks.normalisation import normalised
+
+
+@dataclass(frozen=True)
+class GraphGPConfig:
+    """A three-layer head of which the last layer is the process."""
+
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    head_layers: int = 3
+    head_width: int = 256
+    feature_dim: int = 16
+    inducing_points: int = 64
+    warm_up: int = 5  # epochs with a linear last layer, before inducing points are placed
+    training_draws: int = 8
+
+
+class GraphGP(GraphClassifier):
+    """f_k ~ GP(0, a exp(-|phi - phi'|^2 / 2 l^2)), loss = -ELBO / N = E_q[mean loss] + KL(q(u) || p(u)) / N.
+
+    phi = norm(MLP(relu(mean_v GNN(G)_v))). After the warm-up the inducing points are the k-means centroids of the
+    training features, with the values that the linear layer gives them. A draw is mean(phi) + std(phi) eps with one eps
+    for all graphs; far from all inducing points it is the prior, the same for every class.
+    """
+
+    num_graphs: Tensor
+    is_placed: Tensor
+
+    def __init__(self, schema: Schema, config: GraphGPConfig | None = None, backbone: nn.Module | None = None) -> None:
+        super().__init__(schema)
+        self.config = config = config or GraphGPConfig()
+        self.backbone = make_backbone(schema, config.backbone, backbone)
+        hidden = [config.head_width] * max(config.head_layers - 2, 0)
+        self.head = mlp(self.backbone.out_width, *hidden, config.feature_dim)
+        self.norm = nn.BatchNorm1d(config.feature_dim, affine=False)
+        self.linear = nn.Linear(config.feature_dim, schema.num_classes)
+        self.process = make_process(schema.num_classes, config.inducing_points, config.feature_dim)
+        self.register_buffer("num_graphs", torch.tensor(1.0))
+        self.register_buffer("is_placed", torch.tensor(False))
+
+    def encode(self, batch: Batch) -> Tensor:
+        return normalised(self.norm, self.head(torch.relu(mean_state(self.backbone, batch))))
+
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        return self.encode(batch) if encoded is None else encoded
+
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        features = self.embed(batch, encoded)
+        if not self.is_placed:
+            return self.linear(features).expand(num_draws, -1, -1)
+        mean, variance = self.posterior(features)
+        noise = normal_draws(num_draws, mean.shape[1], seed, "graph-gp").to(mean)
+        return mean + variance.sqrt() * noise.unsqueeze(1)
+
+    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+        if not self.is_placed:
+            return {"data": self.cross_entropy(self.linear(encoded), batch.y, batch.weight)}
+        mean, variance = self.posterior(encoded)
+        draws = mean + variance.sqrt() * torch.randn(self.config.training_draws, *mean.shape, device=mean.device)
+        divergence = self.process.variational_strategy.kl_divergence().sum()
+        return {"data": self.cross_entropy(draws, batch.y, batch.weight), "divergence": divergence / self.num_graphs}
+
+    def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
+        self.num_graphs.fill_(len(graphs))
+        if not self.is_placed and epoch >= min(self.config.warm_up, epochs // 4):
+            was_training = self.training
+            self.eval()
+            with torch.no_grad():
+                batches = graphs.batches(256, node_budget=16384)
+                self.place(torch.cat([self.encode(batch.to(self.num_graphs.device)) for batch in batches]))
+            self.train(was_training)
+
+    def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
+        """Posterior over prior variance, the mean over classes."""
+        if not self.is_placed:
+            return None
+        variance = self.posterior(self.embed(batch, encoded))[1]
+        return (variance / self.process.covar_module.outputscale).mean(1).clamp(0, 1)
+
+    def posterior(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of q(f), [graphs, classes]."""
+        # GPyTorch keeps factors of the last weights while not training; the averaged weights change without training.
+        strategy = self.process.variational_strategy
+        strategy._clear_cache()
+        marginal = self.process(features.expand(self.schema.num_classes, -1, -1))
+        strategy._clear_cache()
+        return marginal.mean.T, marginal.variance.T.clamp(min=1e-8)
+
+    @torch.no_grad()
+    def place(self, features: Tensor) -> None:
+        """Inducing points at the centroids of the features; whitened values L^-1 linear(centroid), K = L L^T."""
+        strategy = self.process.variational_strategy
+        clusters = min(self.config.inducing_points, len(features.unique(dim=0)))
+        fitted = KMeans(clusters, n_init=1, random_state=0).fit(features.double().cpu().numpy())
+        centres = torch.as_tensor(fitted.cluster_centers_).to(features)
+        points = centres[torch.arange(self.config.inducing_points) % clusters]
+        if clusters < len(points):  # points in one place make K singular
+            points = points + 0.1 * torch.randn_like(points)
+        strategy.inducing_points.copy_(points)
+        kernel = self.process.covar_module(points).to_dense()
+        root = torch.linalg.cholesky((kernel + 1e-3 * torch.eye(len(kernel)).to(kernel)).double())
+        values = torch.linalg.solve_triangular(root, self.linear(points).double(), upper=False)
+        strategy._variational_distribution.variational_mean.copy_(values.T)
+        self.is_placed.fill_(True)
+
+
+def make_process(num_classes: int, num_points: int, dims: int) -> Any:
+    """Independent variational processes of the classes with one kernel, at the prior; gpytorch.models.ApproximateGP."""
+    try:
+        import gpytorch
+    except ImportError as error:
+        raise InvalidConfig(
+            "method graph-gp without GPyTorch", "the optional packages of this method", "pip install 'graphfnp[gp]'"
+        ) from error
+
+    class Process(gpytorch.models.ApproximateGP):
+        def __init__(self) -> None:
+            batch_shape = torch.Size([num_classes])
+            distribution = gpytorch.variational.CholeskyVariationalDistribution(
+                num_points, batch_shape, mean_init_std=0.0
+            )
+            points = torch.randn(num_classes, num_points, dims)
+            super().__init__(gpytorch.variational.VariationalStrategy(self, points, distribution))
+            self.variational_strategy.variational_params_initialized.fill_(1)
+            self.mean_module = gpytorch.means.ZeroMean()
+            self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+            self.covar_module.base_kernel.lengthscale = dims**0.5  # features have variance 1
+            self.covar_module.outputscale = 4.0
+
+        def forward(self, x: Tensor) -> gpytorch.distributions.MultivariateNormal:
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+    return Process()

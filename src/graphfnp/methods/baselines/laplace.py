@@ -1,0 +1,97 @@
+"""Laplace: a Gaussian over the weights of the last layer, from the curvature of the loss at the end of training."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.graph_network import GraphNetwork
+
+PRECISIONS = torch.logspace(-4, 4, 81, dtype=torch.double)
+
+
+@dataclass(frozen=True)
+class LaplaceConfig:
+    """Vanilla training; the prior precision is the one of highest evidence."""
+
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    head_layers: int = 3
+    head_width: int = 256
+    prior_precision: float | None = None  # None: chosen by the evidence
+
+
+class Laplace(GraphClassifier):
+    """W_s = W + (H + delta I)^(-1/2) eps, H = sum_g w_g (diag p_g - p_g p_g^T) kron phi_g phi_g^T.
+
+    Last-layer Laplace (Daxberger et al. 2021): phi is the input of the last layer with a 1 for the bias, w the class
+    weight in the loss, delta the precision of the prior. Until training ends all draws are the same.
+    """
+
+    spread: Tensor
+
+    def __init__(self, schema: Schema, config: LaplaceConfig | None = None, backbone: nn.Module | None = None) -> None:
+        super().__init__(schema)
+        self.config = config = config or LaplaceConfig()
+        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+        size = sum(parameter.numel() for parameter in self.network.head[-1].parameters())
+        self.register_buffer("spread", torch.zeros(size, size))  # (H + delta I)^(-1/2), 0: not known yet
+
+    def encode(self, batch: Batch) -> Tensor:
+        return self.network.embed(batch)
+
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        return self.encode(batch) if encoded is None else encoded
+
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        phi = self._last_input(self.embed(batch, encoded))
+        noise = normal_draws(num_draws, len(self.spread), seed, "laplace").to(phi) @ self.spread.T
+        weight = self._last_weight() + noise.view(num_draws, self.schema.num_classes, -1)
+        return torch.einsum("gi,ski->sgk", phi, weight)
+
+    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
+
+    @torch.no_grad()
+    def after_training(self, graphs: PackedGraphs) -> None:
+        total = torch.zeros_like(self.spread, dtype=torch.double)
+        for batch in graphs.batches(256, node_budget=16384):
+            batch = batch.to(self.spread.device)
+            phi = self._last_input(self.embed(batch))
+            total += curvature(phi, (phi @ self._last_weight().T).softmax(-1), self.class_weight[batch.y])
+        self.spread.copy_(inverse_root(total, self._last_weight(), self.config.prior_precision))
+
+    def _last_input(self, embedding: Tensor) -> Tensor:
+        """[graphs, width + 1]"""
+        return nn.functional.pad(self.network.head[:-1](torch.relu(embedding)), (0, 1), value=1.0)
+
+    def _last_weight(self) -> Tensor:
+        """[classes, width + 1]: the bias is the last column."""
+        last = self.network.head[-1]
+        assert isinstance(last, nn.Linear)
+        return torch.cat([last.weight, last.bias.unsqueeze(1)], dim=1)
+
+
+def curvature(phi: Tensor, probabilities: Tensor, weight: Tensor) -> Tensor:
+    """Gauss-Newton matrix of the summed cross-entropy by the class-major weights, [classes * dims, classes * dims]."""
+    p, phi = probabilities.double(), phi.double()
+    per_graph = (torch.diag_embed(p) - p.unsqueeze(2) * p.unsqueeze(1)) * weight[:, None, None]
+    return torch.einsum("gab,gi,gj->aibj", per_graph, phi, phi).reshape(p.shape[1] * phi.shape[1], -1)
+
+
+def inverse_root(total: Tensor, mode: Tensor, precision: float | None = None) -> Tensor:
+    """R with R R^T = (H + delta I)^-1; delta of highest evidence unless given.
+
+    2 log p(data | delta) = P log delta - log det(H + delta I) - delta |mode|^2 + const.
+    """
+    eigenvalues, vectors = torch.linalg.eigh(total)
+    eigenvalues = eigenvalues.clamp(min=0)
+    grid = PRECISIONS.to(total)
+    log_determinant = (eigenvalues + grid.unsqueeze(1)).log().sum(1)
+    evidence = len(total) * grid.log() - log_determinant - grid * mode.double().square().sum()
+    delta = grid[evidence.argmax()] if precision is None else precision
+    return vectors * (eigenvalues + delta).rsqrt()

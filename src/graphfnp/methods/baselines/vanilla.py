@@ -1,0 +1,45 @@
+"""Vanilla: a backbone, mean pooling and a head; the softmax is all the uncertainty there is."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.mean_state import mean_state
+from graphfnp.networks.mlp import mlp
+
+
+@dataclass(frozen=True)
+class VanillaConfig:
+    """A three-layer head, as in the paper."""
+
+    backbone: BackboneConfig = field(default_factory=BackboneConfig)
+    head_layers: int = 3
+    head_width: int = 256
+
+
+class Vanilla(GraphClassifier):
+    """logits = MLP(relu(mean_v GNN(G)_v)); every draw is the same."""
+
+    def __init__(self, schema: Schema, config: VanillaConfig | None = None, backbone: nn.Module | None = None) -> None:
+        super().__init__(schema)
+        self.config = config = config or VanillaConfig()
+        self.backbone = make_backbone(schema, config.backbone, backbone)
+        hidden = [config.head_width] * (config.head_layers - 1)
+        self.head = mlp(self.backbone.out_width, *hidden, schema.num_classes)
+
+    def encode(self, batch: Batch) -> Tensor:
+        return mean_state(self.backbone, batch)
+
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        return self.encode(batch) if encoded is None else encoded
+
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        return self.head(torch.relu(self.embed(batch, encoded))).expand(num_draws, -1, -1)
+
+    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+        return {"data": self.cross_entropy(self.head(torch.relu(encoded)), batch.y, batch.weight)}

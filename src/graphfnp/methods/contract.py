@@ -1,0 +1,189 @@
+"""GraphClassifier: the contract every method implements, and the phases training walks through."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
+
+LossTerms = dict[str, Tensor]  # named terms; training sums them
+ADAM = partial(torch.optim.Adam, fused=True)  # all parameters in one pass
+
+
+@dataclass(frozen=True)
+class Phase:
+    """These parameters descend this loss.
+
+    ``loss(batch, encoded)`` gets what :meth:`GraphClassifier.encode` returned, computed once for all phases of a step.
+    """
+
+    name: str
+    parameters: list[nn.Parameter]
+    loss: Callable[[Batch, Any], LossTerms]
+    learning_rate_scale: float = 1.0
+    optimizer: Callable[..., torch.optim.Optimizer] = ADAM
+
+
+class GraphClassifier(nn.Module, ABC):
+    """Turns a batch of graphs into draws of class logits.
+
+        encoded = classifier.encode(batch)                        # the work all draws share, once
+        logits = classifier.draw_logits(batch, 100, seed=0, encoded=encoded)   # [100, graphs, classes]
+
+    A draw is a function: draw s uses the same noise for every graph, so a graph's logits do not depend on which other
+    graphs are in the batch, nor on their order.
+    """
+
+    class_weight: Tensor
+    default_parts: float = 0.0  # weight of parts in the loss, where training.parts does not say
+    differentiable: bool = True  # False: no gradient with respect to edges, so that learned masks cannot explain it
+    averages_weights: bool = True  # False: training keeps the last weights, not their moving average
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__()
+        if schema.num_classes < 2:
+            raise InvalidConfig(
+                f"a schema with {schema.num_classes} class ({', '.join(schema.class_names)})",
+                "two or more classes",
+                "check the label column: all labels may be the same",
+            )
+        self.schema = schema
+        # Mean-one weights of the classes in every training loss; training sets them from its class_balance.
+        self.register_buffer("class_weight", torch.ones(schema.num_classes))
+
+    # ---------------------------------------------------------------- what a method must say
+
+    @abstractmethod
+    def encode(self, batch: Batch) -> Any:
+        """The work that all draws and all phases share."""
+
+    @abstractmethod
+    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+        """[graphs, dims]: one deterministic vector for each graph."""
+
+    @abstractmethod
+    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        """[draws, graphs, classes], uncalibrated; a function of the weights, the graphs and the seed alone."""
+
+    @abstractmethod
+    def loss(self, batch: Batch, encoded: Any) -> LossTerms:
+        """The named terms that training sums (when there is one phase)."""
+
+    # ---------------------------------------------------------------- what a method may say
+
+    def phases(self) -> list[Phase]:
+        """Walked in order on every mini-batch; together they hold every parameter once. No phase: no epochs."""
+        return [Phase("all", list(self.parameters()), self.loss)]
+
+    def finishing_phases(self) -> list[Phase]:
+        """Walked after training, on the averaged weights, for what does not touch predictions."""
+        return []
+
+    def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
+        """Called before every epoch, counted from 0: schedules, k-means starts."""
+
+    def after_step(self) -> None:
+        """Called after every optimiser step: snapshots, running statistics."""
+
+    def after_training(self, graphs: PackedGraphs) -> None:
+        """Called once with the averaged weights, before calibration: what is read off the training graphs."""
+
+    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
+        """Called before the tensors of a trained model are loaded: what was learned in size becomes as large."""
+
+    def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
+        """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""
+        return None
+
+    def rationales(self) -> Rationales | None:
+        """What the model looks for, not yet decoded; None if the method has no rationales."""
+        return None
+
+    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor | None:
+        """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
+        return None
+
+    def decode(
+        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Any = None
+    ) -> list[Structure]:
+        """One graph of the given size for each embedding, within ``rules`` (decoder/sampling.py) if given."""
+        raise NotImplementedError(f"{type(self).__name__} has no decoder")
+
+    def correlation_probability(self, batch: Batch, encoded: Any = None) -> Tensor:
+        """[graphs, rationales]: kappa at the means."""
+        raise NotImplementedError(f"{type(self).__name__} has no rationales")
+
+    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
+        """[graphs]: log-probability that the rationale beside it decodes to the graph, given its size."""
+        raise NotImplementedError(f"{type(self).__name__} has no decoder")
+
+    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+        """[draws, graphs, dims]; the same vector in every draw unless the method's embedding is random."""
+        return self.embed(batch, encoded).expand(num_draws, -1, -1)
+
+    def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
+        """[graphs, rationales]: how often each rationale is correlated with each graph."""
+        return None
+
+    def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
+        """Numbers that show whether the method's parts are alive, for the epoch log."""
+        return {}
+
+    # ---------------------------------------------------------------- shared
+
+    def loss_weight(self, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """[graphs]: how much each graph counts in the training loss, by its class and its weight in the batch."""
+        return self.class_weight[y] if weight is None else self.class_weight[y] * weight
+
+    def cross_entropy(self, logits: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Mean over graphs of the weighted cross-entropy; logits [..., graphs, classes], weights those of the batch.
+
+        Divided by the number of graphs, not by the sum of weights: so the mean over processes is the mean over graphs.
+        """
+        losses = nn.functional.cross_entropy(
+            logits.flatten(0, -2), y.expand(logits.shape[:-1]).flatten(), reduction="none"
+        )
+        return (losses.view(logits.shape[:-1]) * self.loss_weight(y, weight)).mean()
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        num_draws: int = 16,
+    ) -> Tensor:
+        """Log-probabilities [graphs, classes]: what ``torch_geometric.explain.Explainer`` calls."""
+        owner = x.new_zeros(len(x), dtype=torch.long) if batch is None else batch
+        sizes = torch.bincount(owner, minlength=1)
+        ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        # "undirected" would let layers use the fused product, which explainers' edge masks cannot reach.
+        seen = Batch(x, edge_index, owner, ptr, owner.new_full((len(sizes),), -1), edge_attr, undirected=False)
+        logits = self.draw_logits(seen, num_draws)
+        return torch.logsumexp(logits.log_softmax(-1), dim=0) - torch.log(torch.tensor(float(num_draws)))
+
+
+def check_partition(classifier: GraphClassifier, phases: Iterable[Phase]) -> None:
+    """Every trainable parameter belongs to exactly one phase."""
+    names = {id(parameter): name for name, parameter in classifier.named_parameters() if parameter.requires_grad}
+    seen: dict[int, str] = {}
+    for phase in phases:
+        for parameter in phase.parameters:
+            if id(parameter) in seen:
+                raise InvalidConfig(
+                    f"{names.get(id(parameter), 'a parameter')} in phases {seen[id(parameter)]} and {phase.name}",
+                    "phases that partition the parameters",
+                    "give each parameter to one phase",
+                )
+            seen[id(parameter)] = phase.name
+    missing = [name for key, name in names.items() if key not in seen]
+    if missing:
+        raise InvalidConfig(f"{missing[:5]} in no phase", "phases that partition the parameters", "add them to a phase")

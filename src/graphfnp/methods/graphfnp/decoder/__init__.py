@@ -1,0 +1,1 @@
+"""p(G | z): a decoder that writes a graph node by node, in breadth-first order."""

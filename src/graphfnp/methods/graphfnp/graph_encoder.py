@@ -1,0 +1,58 @@
+"""p(z^D | G): a backbone, mean pooling, and a Gaussian embedding of each graph."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.graphs.packed import Batch
+from graphfnp.networks.backbone import Backbone, ModuleBackbone
+from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.mean_state import mean_state
+from graphfnp.networks.mlp import mlp
+from graphfnp.networks.normalisation import normalised
+
+INITIAL_LOG_STD = -2.0  # of z, where it is the pooled state itself
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """What all draws and both steps share: computed once per batch."""
+
+    graph_state: Tensor  # h, [graphs, width]
+    graph_embedding: Gaussian  # of z^D, [graphs, dims]
+    cache: dict[Any, Any] = field(default_factory=dict)  # what is computed from it once, where nothing learns
+
+    def detach(self) -> "Encoded":
+        """The encoder held fixed, as the E-step wants it."""
+        return Encoded(self.graph_state.detach(), self.graph_embedding.detach())
+
+
+class DirectEncoder(nn.Module):
+    """z^D ~ N(BN(h), s^2), h = mean_v GNN(G)_v, with one learned s."""
+
+    def __init__(self, backbone: Backbone | ModuleBackbone) -> None:
+        super().__init__()
+        self.backbone, self.dims = backbone, backbone.out_width
+        # Without scale and shift: distances between graphs stay the encoder's own.
+        self.norm = nn.BatchNorm1d(self.dims, affine=False)
+        self.log_std = nn.Parameter(torch.tensor(INITIAL_LOG_STD))
+
+    def forward(self, batch: Batch) -> Encoded:
+        state = mean_state(self.backbone, batch)
+        return Encoded(state, Gaussian(normalised(self.norm, state), self.log_std))
+
+
+class ProjectedEncoder(nn.Module):
+    """z^D ~ N(MLP(h), exp(MLP(h))), h = mean_v GNN(G)_v, as printed."""
+
+    def __init__(self, backbone: Backbone | ModuleBackbone, dims: int) -> None:
+        super().__init__()
+        self.backbone, self.dims = backbone, dims
+        width = backbone.out_width
+        self.mean, self.log_variance = mlp(width, width, dims), mlp(width, width, dims)
+
+    def forward(self, batch: Batch) -> Encoded:
+        state = mean_state(self.backbone, batch)
+        return Encoded(state, Gaussian(self.mean(state), 0.5 * self.log_variance(state)))

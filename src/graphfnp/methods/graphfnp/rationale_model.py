@@ -1,0 +1,158 @@
+"""RationaleModel: what GraphFNP and the literal method share, the parts of Eq. 1 and what they know of themselves."""
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import GraphClassifier, LossTerms, Phase
+from graphfnp.methods.graphfnp.correlation import StochasticCorrelation, log_no_link
+from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_decisions
+from graphfnp.methods.graphfnp.decoder.generation import generation_loss, some_graphs
+from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder
+from graphfnp.methods.graphfnp.decoder.sampling import Rules, sample
+from graphfnp.methods.graphfnp.graph_encoder import DirectEncoder, Encoded, ProjectedEncoder
+from graphfnp.methods.graphfnp.local_rationale import LocalRationale
+from graphfnp.methods.graphfnp.objectives import own_class
+from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
+from graphfnp.methods.rationales import Rationales
+from graphfnp.networks.draws import DrawKind, normal_draws
+from graphfnp.networks.gaussian import Gaussian
+
+
+class RationaleModel(GraphClassifier):
+    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 1)."""
+
+    encoder: DirectEncoder | ProjectedEncoder
+    rationale_prior: RationalePrior
+    correlation: StochasticCorrelation
+    local_rationale: LocalRationale
+    label_head: nn.Module
+    decoder: GraphDecoder
+    draws: DrawKind
+
+    def __init__(self, schema: Schema, config: Any) -> None:
+        super().__init__(schema)
+        self.config = config
+
+    # ---------------------------------------------------------------- where graphs and rationales meet
+
+    @abstractmethod
+    def kernel_embedding(self, encoded: Encoded) -> Gaussian:
+        """Of each graph in the space of the rationales, [graphs, dims]."""
+
+    @property
+    def uses_rationales(self) -> bool:
+        return True
+
+    def encode(self, batch: Batch) -> Encoded:
+        return self.encoder(batch)
+
+    def embed(self, batch: Batch, encoded: Encoded | None = None) -> Tensor:
+        """The mean in the space of the rationales."""
+        return self.kernel_embedding(encoded or self.encode(batch)).mean
+
+    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None) -> Tensor:
+        return self.kernel_embedding(encoded or self.encode(batch)).at(self.graph_noise(num_draws, seed))
+
+    def graph_noise(self, num_draws: int, seed: int) -> Tensor:
+        """[draws, 1, dims], the same for all graphs."""
+        return normal_draws(num_draws, self.encoder.dims, seed, "graph", self.draws).to(self.class_weight).unsqueeze(1)
+
+    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor:
+        prior = self.rationale_prior()
+        noise = normal_draws(num_draws, prior.mean.numel(), seed, "rationales", self.draws)
+        return prior.at(noise.to(prior.mean).view(num_draws, *prior.mean.shape))
+
+    def embeddings_drawn(self, num_draws: int) -> int:
+        """How many of the draws have embeddings of their own."""
+        return num_draws
+
+    def linked_draws(
+        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Draws of z^R, and log kappa between them and those of the graphs; computed once where nothing learns."""
+        encoded = encoded or self.encode(batch)
+        if (known := encoded.cache.get((num_draws, seed))) is not None:
+            return known
+        outer, embedding = self.embeddings_drawn(num_draws), self.kernel_embedding(encoded)
+        rationales, noise = self.rationale_draws(outer, seed), self.graph_noise(outer, seed)
+        if embedding.log_std.ndim == 0:  # all graphs move alike in a draw: as well the rationales move the other way
+            graphs, others = embedding.mean, rationales - embedding.log_std.exp() * noise
+        else:
+            graphs, others = embedding.at(noise), rationales
+        drawn = rationales, self.correlation.log_probability(graphs, others)
+        if not torch.is_grad_enabled():
+            encoded.cache[num_draws, seed] = drawn
+        return drawn
+
+    # ---------------------------------------------------------------- training
+
+    def decoder_phase(self, learning_rate_scale: float = 1.0) -> Phase:
+        return Phase("decoder", list(self.decoder.parameters()), self.decoder_loss, learning_rate_scale)
+
+    def finishing_phases(self) -> list[Phase]:
+        return [self.decoder_phase()] if self.config.generation_weight else []
+
+    def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+        """-E log p(G | z) per node over a few graphs, all else held fixed; with no weight nothing is learned."""
+        if not self.config.generation_weight:
+            return {}
+        with torch.no_grad():
+            encoded = encoded.detach()
+            chosen = some_graphs(batch, self.decoder_weight(batch, encoded))
+            z = self.kernel_embedding(encoded).sample()[chosen]
+        return {"generation": self.config.generation_weight * generation_loss(self.decoder, batch.select(chosen), z)}
+
+    def decoder_weight(self, batch: Batch, encoded: Encoded) -> Tensor | None:
+        """[graphs]: how often the decoder learns from each; None: all alike."""
+        return None
+
+    # ---------------------------------------------------------------- what it knows of itself
+
+    def correlation_probability(self, batch: Batch, encoded: Encoded | None = None) -> Tensor:
+        """kappa at the means, [graphs, rationales]."""
+        return self._log_correlation(batch, encoded).exp()
+
+    def _log_correlation(self, batch: Batch, encoded: Encoded | None) -> Tensor:
+        return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
+
+    def mean_correlation(
+        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None
+    ) -> Tensor | None:
+        return self.linked_draws(batch, num_draws, seed, encoded)[1].exp().mean(0)
+
+    def distance(self, batch: Batch, encoded: Encoded | None = None) -> Tensor | None:
+        """p0 = prod_j (1 - kappa_ij): the probability that no rationale reaches the graph."""
+        return log_no_link(self._log_correlation(batch, encoded)).exp()
+
+    def rationales(self) -> Rationales | None:
+        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
+
+    def decode(
+        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Rules | None = None
+    ) -> list[Structure]:
+        known = sizes if self.config.decoder.size_condition else None
+        return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True, rules=rules)
+
+    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
+        decisions = breadth_first_decisions(batch, torch.Generator().manual_seed(0))
+        return self.decoder.log_likelihood(decisions, self.rationale_prior().mean[rationale])
+
+    @torch.no_grad()
+    def diagnostics(self, batch: Batch, encoded: Encoded | None = None) -> dict[str, float]:
+        """Is the kernel alive, does it separate the classes, are graphs reached, do draws differ?"""
+        encoded = encoded or self.encode(batch)
+        kappa = self.correlation_probability(batch, encoded)
+        own = own_class(batch.y, self.rationale_prior.label)
+        spread = self.draw_logits(batch, 16, encoded=encoded).softmax(-1).std(0).mean()
+        numbers = {
+            "kappa_own": kappa[own].mean(),
+            "kappa_other": kappa[~own].mean(),
+            "unreached": (1 - kappa).prod(-1).mean(),
+            "draw_spread": spread,
+        }
+        return {name: float(value) for name, value in numbers.items()}

@@ -1,0 +1,80 @@
+"""Label shift: the label mixes of a dataset's parts, the mix a model assumes, and predictions for another mix."""
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import torch
+
+from graphfnp.datasets.dataset import PARTS, Dataset
+from graphfnp.errors import InvalidGraphs
+from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.prediction.raking import rake, reweighed
+
+FEWEST_GRAPHS = 20  # whose label mix can be estimated
+
+
+def label_shift(
+    model: TrainedModel, dataset: Dataset, part: str, predictions: Predictions, seed: int = 0
+) -> dict[str, Any]:
+    """Class shares of each part, distances between them, and the mix of ``part`` estimated without its labels."""
+    num_classes = dataset.graphs.num_classes
+    shares = {
+        name: label_shares(dataset.graphs.y[index], num_classes)
+        for name in PARTS
+        if len(index := getattr(dataset.split, name))
+    }
+    held_out = predictions if part == "validation" else predict(model, dataset.validation, seed=seed)
+    mix, probabilities = assumed_mix(model), predictions.probabilities
+    return {
+        "classes": list(dataset.graphs.schema.class_names),
+        "shares": shares,
+        "distance": {f"{a} to {b}": mix_distance(shares[a], shares[b]) for a, b in combinations(shares, 2)},
+        "assumed": mix,
+        "estimated": {
+            "part": part,
+            "em": None if mix is None else mix_by_em(probabilities, mix),
+            "bbse": mix_by_confusion(held_out.probabilities, held_out.y, probabilities),
+        },
+    }
+
+
+def assumed_mix(model: TrainedModel) -> tuple[float, ...] | None:
+    """The label mix a model's probabilities are made for; None for a model whose record does not say."""
+    prior = _prior(model)
+    if not prior or not model.calibration.log_prior:
+        return prior or None
+    return tuple(reweighed(torch.tensor(prior).double(), model.calibration.log_prior).tolist())
+
+
+def estimated_mix(model: TrainedModel, predictions: Predictions) -> tuple[float, ...]:
+    """The label mix of unlabelled graphs by EM; InvalidGraphs where it cannot be told."""
+    mix = assumed_mix(model)
+    if mix is None or len(predictions) < FEWEST_GRAPHS:
+        raise InvalidGraphs(
+            f"{len(predictions)} graphs" + ("" if mix else " and a model that does not know its own label mix"),
+            f"{FEWEST_GRAPHS} graphs or more, and a model that knows its mix",
+            "give the class shares yourself: --prior 0.3",
+        )
+    return mix_by_em(predictions.probabilities, mix)
+
+
+def moved_to_mix(
+    model: TrainedModel, predictions: Predictions, mix: tuple[float, ...]
+) -> tuple[TrainedModel, Predictions]:
+    """The model, and predictions it has made, for graphs of another label mix."""
+    old = replace(model.calibration, prior=_prior(model))
+    new = old.with_prior(mix)
+    ratio = torch.tensor(new.log_prior) - (torch.tensor(old.log_prior) if old.log_prior else 0)
+    draws = rake(predictions.draws, reweighed(predictions.probabilities, ratio))
+    known = model.provenance and model.provenance.unmeasured("moved to another label mix")
+    return replace(model, calibration=new, provenance=known), replace(predictions, draws=draws)
+
+
+def _prior(model: TrainedModel) -> tuple[float, ...]:
+    """As recorded; models of earlier versions do not record it, but class-balanced training assumes an even mix."""
+    weight = model.classifier.class_weight
+    is_balanced = bool((weight != 1).any())
+    return model.calibration.prior or (tuple([1 / len(weight)] * len(weight)) if is_balanced else ())

@@ -1,0 +1,138 @@
+"""The verb ``predict``: graphs in, calibrated draws of class probabilities out."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from graphfnp.graphs.matching import matching
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.prediction.conformal import LEVEL, Conformal
+from graphfnp.prediction.domain import Domain, domain_of, references
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.prediction.provenance import Provenance
+from graphfnp.randomness import isolated
+from graphfnp.settings import to_json
+
+NUM_DRAWS = 32  # quasi-random draws about as accurate as 100 plain ones: benchmarks/prediction.py
+BATCH_SIZE = 256
+NODE_BUDGET = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A classifier with what was fitted on held-out graphs for it."""
+
+    classifier: GraphClassifier
+    calibration: Calibration = field(default_factory=Calibration)
+    conformal: Conformal | None = None
+    domain: Domain | None = None  # what it was trained on
+    provenance: Provenance | None = None  # how well its probabilities were measured to hold
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve digits that differ if anything that decides a record does: weights, settings, names, fits."""
+        found = hashlib.sha256()
+        domain = {} if self.domain is None else self.domain.tensors()
+        for name, tensor in sorted({**self.classifier.state_dict(), **domain}.items()):
+            found.update(name.encode())
+            found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        settings = to_json(self.classifier.config) if hasattr(self.classifier, "config") else None
+        sets = None if self.conformal is None else self.conformal.to_json()
+        named = asdict(self.classifier.schema), None if self.domain is None else self.domain.text
+        said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets, named]
+        found.update(json.dumps(said, sort_keys=True, default=str).encode())
+        return found.hexdigest()[:12]
+
+
+@dataclass(frozen=True, eq=False)
+class RawPredictions:
+    """Before calibration: what a calibration is fitted on."""
+
+    logits: Tensor  # [draws, graphs, classes]
+    distance: Tensor | None  # [graphs]
+    embedding: Tensor  # [graphs, dims]
+    correlation: Tensor | None = None  # [graphs, rationales], if asked for
+
+    def select(self, graphs: Tensor) -> "RawPredictions":
+        """Only some of the graphs, by a mask or their numbers."""
+        distance = None if self.distance is None else self.distance[graphs]
+        correlation = None if self.correlation is None else self.correlation[graphs]
+        return RawPredictions(self.logits[:, graphs], distance, self.embedding[graphs], correlation)
+
+
+@torch.no_grad()
+def collect(
+    classifier: GraphClassifier,
+    graphs: PackedGraphs,
+    num_draws: int = NUM_DRAWS,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
+    watch: Callable[[int], None] | None = None,
+    correlated: bool = False,
+) -> RawPredictions:
+    """Logits, distances and embeddings of all graphs; each graph is encoded once. ``watch`` gets the graphs done.
+
+    ``correlated`` asks for the correlations with rationales too.
+    """
+    was_training = classifier.training
+    classifier.eval()
+    device = classifier.class_weight.device
+    logits, distances, embeddings, correlations = [], [], [], []
+    with isolated(seed, "predict"):
+        for batch in graphs.batches(batch_size, node_budget=NODE_BUDGET):
+            batch = batch.to(device)
+            encoded = classifier.encode(batch)
+            logits.append(classifier.draw_logits(batch, num_draws, seed, encoded).cpu())
+            distances.append(classifier.distance(batch, encoded))
+            embeddings.append(classifier.embed(batch, encoded).cpu())
+            if correlated:
+                correlations.append(classifier.mean_correlation(batch, num_draws, seed, encoded))
+            if watch is not None:
+                watch(batch.num_graphs)
+    classifier.train(was_training)
+    known = [distance.cpu() for distance in distances if distance is not None]
+    links = [correlation.cpu() for correlation in correlations if correlation is not None]
+    return RawPredictions(
+        torch.cat(logits, dim=1), torch.cat(known) if known else None, torch.cat(embeddings),
+        torch.cat(links) if links else None,
+    )  # fmt: skip
+
+
+def predict(
+    model: TrainedModel,
+    graphs: PackedGraphs,
+    num_draws: int = NUM_DRAWS,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
+    watch: Callable[[int], None] | None = None,
+) -> Predictions:
+    """Calibrated predictions; the same seed gives the same numbers, whatever the batch size."""
+    graphs = matching(graphs, model.classifier.schema)
+    raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
+    placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
+    draws = model.calibration.apply(raw.logits)
+    return Predictions(draws, graphs.y, raw.distance, placement, raw.correlation)
+
+
+def fit_domain(classifier: GraphClassifier, graphs: PackedGraphs, seed: int = 0) -> Domain:
+    """The domain of a classifier that was trained on these graphs."""
+    row = references(len(graphs), seed)
+    kept = graphs.select(row)
+    return domain_of(kept, collect(classifier, kept, 1, seed).embedding, row)
+
+
+def conformal_sets(model: TrainedModel, predictions: Predictions, level: float = LEVEL) -> Tensor | None:
+    """bool [graphs, classes], or None if the model has no conformal sets.
+
+    Scores are those of the label mix the sets were fitted with: coverage of each class does not depend on the mix.
+    """
+    if model.conformal is None:
+        return None
+    return model.conformal.sets(model.calibration.before_log_prior(predictions.probabilities), level)

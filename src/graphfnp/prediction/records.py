@@ -1,0 +1,184 @@
+"""One record for each row of an input: what was predicted, how surely and why, or why it could not be.
+
+A record has the same fields everywhere. :func:`record_table` makes them as columns (Parquet, CSV), and
+:func:`prediction_records` gives the very same values as dictionaries (Python, JSON), with the model's provenance.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from torch import Tensor
+
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.conformal import LEVEL
+from graphfnp.prediction.json_columns import json_texts
+from graphfnp.prediction.predict import TrainedModel, conformal_sets
+from graphfnp.prediction.predictions import Predictions
+
+OK, FAILED = "ok", "failed"
+DECIMALS = 6  # more than the draws mean, and short to write
+SHOWN_RATIONALES = 3
+INTERVAL = 0.9  # of the draws, between low and high
+LISTS = ("conformal_set", "rationales", "nearest")
+
+_RATIONALE = pa.struct([("rationale", pa.int32()), ("class", pa.string()), ("weight", pa.float64())])
+_NEIGHBOUR = pa.struct([("row", pa.int64()), ("input", pa.string()), ("similarity", pa.float64())])
+
+
+def record_schema(schema: Schema) -> pa.Schema:
+    """The columns of every record for a model of this schema, in order."""
+    numbers = ["probability", "low", "high", *(f"p({name})" for name in schema.class_names)]
+    numbers += ["total_uncertainty", "data_uncertainty", "model_uncertainty", "distance"]
+    return pa.schema(
+        [
+            ("row", pa.int64()), ("input", pa.string()), ("status", pa.string()), ("reason", pa.string()),
+            ("class", pa.string()), *((name, pa.float64()) for name in numbers),
+            ("conformal_set", pa.list_(pa.string())), ("conformal_level", pa.float64()),
+            ("domain_score", pa.float64()), ("domain_verdict", pa.string()),
+            ("rationales", pa.list_(_RATIONALE)), ("nearest", pa.list_(_NEIGHBOUR)), ("model", pa.string()),
+        ]
+    )  # fmt: skip
+
+
+def record_table(
+    model: TrainedModel,
+    predictions: Predictions | None,
+    graphs: PackedGraphs | None,
+    rows: Sequence[int],
+    problems: Sequence[Problem],
+    level: float = LEVEL,
+) -> pa.Table:
+    """Records as columns, by row; graph g is row ``rows[g]``, and a row that is no graph has a reason, not numbers."""
+    schema = record_schema(model.classifier.schema)
+    numbers = np.array([*rows, *(problem.row for problem in problems)], dtype=np.int64)
+    order, good = numbers.argsort(kind="stable"), len(rows)
+    given = [f"graph {row}" for row in rows] if graphs is None or graphs.text is None else list(graphs.text)
+    columns: dict[str, Any] = {
+        "row": numbers,
+        "input": given + [problem.given for problem in problems],
+        "status": [OK] * good + [FAILED] * len(problems),
+        "reason": [""] * good + [problem.reason for problem in problems],
+        "model": [model.id] * len(numbers),
+    }
+    if predictions is not None and good:
+        columns |= {name: _lengthened(c, len(problems)) for name, c in _columns(model, predictions, level).items()}
+    arrays = [
+        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(numbers), field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema).take(pa.array(order)).combine_chunks()
+
+
+def prediction_records(
+    model: TrainedModel,
+    predictions: Predictions | None,
+    graphs: PackedGraphs | None,
+    rows: Sequence[int],
+    problems: Sequence[Problem],
+    level: float = LEVEL,
+) -> list[dict[str, Any]]:
+    """:func:`record_table` as dictionaries, ready for JSON; ``calibration`` is the model's provenance or None."""
+    known = None if model.provenance is None else model.provenance.to_json()
+    found = record_table(model, predictions, graphs, rows, problems, level).to_pylist()
+    return [{**record, "calibration": known} for record in found]
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """The same records for CSV, which has no lists: these as JSON."""
+    for name in LISTS:
+        texts = pa.array(json_texts(table[name].combine_chunks()), pa.string())
+        table = table.set_column(table.schema.get_field_index(name), name, texts)
+    return table
+
+
+# ---------------------------------------------------------------- columns of rows that were predicted
+
+
+def _columns(model: TrainedModel, predictions: Predictions, level: float) -> dict[str, Any]:
+    names = np.array(model.classifier.schema.class_names, dtype=object)
+    label = predictions.label.numpy()
+    chosen = np.arange(len(label)), label
+    probabilities, interval = _rounded(predictions.probabilities), _rounded(predictions.interval(INTERVAL))
+    columns: dict[str, Any] = {
+        "class": names[label],
+        "probability": probabilities[chosen],
+        "low": interval[chosen][:, 0],
+        "high": interval[chosen][:, 1],
+        **{f"p({name})": probabilities[:, k] for k, name in enumerate(names)},
+        **{f"{kind}_uncertainty": _rounded(getattr(predictions, f"{kind}_uncertainty")) for kind in _KINDS},
+    }
+    if predictions.distance is not None:
+        columns["distance"] = _rounded(predictions.distance)
+    sets = conformal_sets(model, predictions, level)
+    if sets is not None:
+        columns["conformal_set"] = _members(sets, names)
+        columns["conformal_level"] = np.full(len(label), level)
+    if predictions.domain is not None:
+        columns |= _domain_columns(predictions)
+    rationales = model.classifier.rationales()
+    if predictions.correlation is not None and rationales is not None:
+        columns["rationales"] = _correlated(predictions.correlation, names[rationales.label.cpu().numpy()])
+    return columns
+
+
+_KINDS = ("total", "data", "model")
+
+
+def _members(sets: Tensor, names: np.ndarray) -> pa.Array:
+    """The classes of each conformal set."""
+    found = sets.numpy()
+    return pa.ListArray.from_arrays(_offsets(found.sum(1)), pa.array(names[found.nonzero()[1]], pa.string()))
+
+
+def _domain_columns(predictions: Predictions) -> dict[str, Any]:
+    place = predictions.domain
+    assert place is not None
+    count = place.nearest.shape[1]
+    text = None if place.text is None else [name for near in place.text for name in near]
+    near = pa.StructArray.from_arrays(
+        [
+            pa.array(place.nearest.flatten().numpy(), pa.int64()),
+            pa.nulls(len(place) * count, pa.string()) if text is None else pa.array(text, pa.string()),
+            pa.array(_rounded(place.similarity.flatten(), 4), pa.float64()),
+        ],
+        fields=list(_NEIGHBOUR),
+    )
+    return {
+        "domain_score": _rounded(place.score),
+        "domain_verdict": place.verdicts,
+        "nearest": pa.ListArray.from_arrays(_offsets(np.full(len(place), count)), near),
+    }
+
+
+def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
+    """The few rationales that each graph is most often correlated with, numbered from 1; of equal ones the first."""
+    weight = _rounded(correlation, 4)
+    most = np.argsort(-weight, axis=1, kind="stable")[:, :SHOWN_RATIONALES]
+    parts = [
+        pa.array(1 + most.ravel(), pa.int32()),
+        pa.array(label[most.ravel()], pa.string()),
+        pa.array(np.take_along_axis(weight, most, 1).ravel(), pa.float64()),
+    ]
+    found = pa.StructArray.from_arrays(parts, fields=list(_RATIONALE))
+    return pa.ListArray.from_arrays(_offsets(np.full(len(most), most.shape[1])), found)
+
+
+def _offsets(sizes: np.ndarray) -> pa.Array:
+    return pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+
+
+def _rounded(values: Tensor, decimals: int = DECIMALS) -> np.ndarray:
+    return values.double().numpy().round(decimals)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values, kind)
+
+
+def _lengthened(values: Any, more: int) -> pa.Array:
+    """With nulls at the end, for the rows that were not predicted."""
+    found = values if isinstance(values, pa.Array) else pa.array(values)
+    return pa.concat_arrays([found, pa.nulls(more, found.type)]) if more else found

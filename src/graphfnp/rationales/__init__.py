@@ -1,0 +1,12 @@
+"""What the model looks for, decoded into small graphs and ranked by its own evidence; explanations by it."""
+
+PUBLIC = {  # what other packages may use, by module
+    "config": "DecodingConfig decoding_for",
+    "correlations": "correlations",
+    "evidence": "alerts_of",
+    "explain": "LEAST RationaleExplanations explain_by_rationales",
+    "find": "find_rationales",
+    "measures": "rationale_measures",
+    "records": "rationale_records",
+    "store": "DECODED REVISION Decoded decode load_decoded save_decoded",
+}

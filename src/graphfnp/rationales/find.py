@@ -1,0 +1,124 @@
+"""Find the small graph that each rationale's own kernel answers to."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from graphfnp.chemistry.atoms import read_token
+from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.structures import graphs_from_structures
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales, Source
+from graphfnp.prediction.predict import TrainedModel, collect
+from graphfnp.randomness import stream
+from graphfnp.rationales.candidates import Candidates, drawn_candidates, nearest_parts
+from graphfnp.rationales.config import DecodingConfig, counted_size, decoding_for
+from graphfnp.rationales.correlations import correlations
+from graphfnp.rationales.kernels import specific_kernel, structure_kernels
+from graphfnp.rationales.pruning import pruned
+from graphfnp.rationales.tokens import with_known_features, with_usual_features
+
+REACHED = 0.5  # a structure of a lower kernel is not what the rationale means, and is not shown
+MADE_UP = 4  # nodes by which a structure that only the decoder has counts as larger
+NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is shown
+
+
+@torch.no_grad()
+def find_rationales(
+    model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
+) -> Rationales | None:
+    """A structure for each rationale, or none where no small one reaches kernel .5; None if the method has none.
+
+    Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
+    nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
+    1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
+    training graph, or is much smaller than what does.
+    """
+    classifier = model.classifier
+    rationales = classifier.rationales()
+    if rationales is None:
+        return None
+    classifier.eval()
+    config = config or decoding_for(classifier.schema)
+    candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)
+    valid = [k for k, one in enumerate(candidates.structures) if is_valid(one, classifier.schema)]
+    nothing = torch.zeros(len(rationales))
+    if not valid:
+        return replace(rationales, structures=(None,) * len(rationales), similarity=nothing, source=())
+    structures, source = [candidates.structures[k] for k in valid], [candidates.source[k] for k in valid]
+    score = specific_kernel(structure_kernels(model, structures), rationales)
+    chosen = _smallest_of_the_best(score, structures, source, classifier.schema)
+    owner = torch.arange(len(rationales))
+    floor = NEARLY * score.amax(0)
+    small = pruned(model, rationales, [structures[k] for k in chosen], owner, floor, config)
+    small = _shared(model, rationales, small, floor)
+    kernel = structure_kernels(model, small).diagonal()
+    logits = collect(classifier, graphs_from_structures(small, classifier.schema), num_draws=16).logits
+    probability = logits.softmax(-1).mean(0)
+    own = probability.gather(1, rationales.label[:, None])[:, 0].clamp(1e-6, 1 - 1e-6)
+    return replace(
+        rationales,
+        structures=tuple(one if kernel[j] >= REACHED else None for j, one in enumerate(small)),
+        class_probability=own,
+        similarity=kernel,
+        log_odds=own.logit(),
+        source=tuple(source[k] for k in chosen),
+    )
+
+
+def _candidates(
+    model: TrainedModel, rationales: Rationales, config: DecodingConfig, seed: int, graphs: PackedGraphs | None
+) -> Candidates:
+    generator, continuous = stream(seed, "decoding"), model.classifier.schema.is_continuous
+    candidates = Candidates()
+    if config.candidates:
+        candidates = drawn_candidates(model, rationales, config, generator)
+        if continuous and graphs is not None:
+            candidates.structures = with_known_features(candidates.structures, graphs)
+    if config.training_graphs and graphs is not None:
+        near = correlations(model, graphs, num_draws=8)
+        assert near is not None
+        candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
+    if continuous and graphs is not None:
+        candidates.structures = with_usual_features(candidates.structures, graphs)
+    return candidates
+
+
+def _smallest_of_the_best(
+    score: Tensor, structures: list[Structure], source: list[Source], schema: Schema
+) -> list[int]:
+    """For each rationale the smallest structure within 90 % of the best score, the better of equals."""
+    size = torch.tensor([counted_size(one.node_type, schema) for one in structures], dtype=torch.double)
+    made_up = torch.tensor([one == "decoder" for one in source], dtype=torch.double)
+    order = (MADE_UP * made_up + size)[:, None] - score.double()  # a score is below one
+    return order.masked_fill(score < NEARLY * score.amax(0), torch.inf).argmin(0).tolist()
+
+
+def _shared(model: TrainedModel, rationales: Rationales, small: list[Structure], floor: Tensor) -> list[Structure]:
+    """Rationales of a class that answer to the structure of another as well as to their own share it.
+
+    The best answered structure comes first; a rationale keeps its own where none before it has its floor.
+    """
+    score = specific_kernel(structure_kernels(model, small), rationales)  # [structures, rationales]
+    result = list(small)
+    taken: list[int] = []
+    for j in score.diagonal().argsort(descending=True).tolist():
+        same = [k for k in taken if rationales.label[k] == rationales.label[j] and score[k, j] >= floor[j]]
+        if same:
+            result[j] = result[max(same, key=lambda k: float(score[k, j]))]
+        else:
+            taken.append(j)
+    return result
+
+
+def is_valid(structure: Structure, schema: Schema) -> bool:
+    """A molecule where it should be one; where names carry no charges, one whose restored charges cancel."""
+    if schema.kind != "molecule":
+        return True
+    molecule = structure_to_mol(structure, schema)
+    if molecule is None or molecule.GetNumHeavyAtoms() == 0:
+        return False
+    charged = any(read_token(name)[1] for name in schema.node_types)
+    return charged or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0

@@ -1,0 +1,33 @@
+"""What the kernel says of structures: kappa between each, encoded by itself, and every rationale."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from graphfnp.chemistry.structures import graphs_from_structures
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, TrainedModel
+
+
+@torch.no_grad()
+def structure_kernels(model: TrainedModel, structures: Sequence[Structure]) -> Tensor:
+    """[structures, rationales]: kappa at the means."""
+    return graph_kernels(model, graphs_from_structures(structures, model.classifier.schema))
+
+
+@torch.no_grad()
+def graph_kernels(model: TrainedModel, graphs: PackedGraphs) -> Tensor:
+    """[graphs, rationales]: kappa at the means."""
+    model.classifier.eval()
+    batches = graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
+    return torch.cat([model.classifier.correlation_probability(batch) for batch in batches])
+
+
+def specific_kernel(kernel: Tensor, rationales: Rationales) -> Tensor:
+    """[structures, rationales]: kappa_j (1 - max kappa to a rationale of another class)."""
+    other = rationales.label[:, None] != rationales.label  # [rationales, rationales]
+    highest = torch.stack([kernel[:, mask].amax(1) if mask.any() else kernel.new_zeros(len(kernel)) for mask in other])
+    return kernel * (1 - highest.T)

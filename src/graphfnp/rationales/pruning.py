@@ -1,0 +1,57 @@
+"""Concise structures: what the kernel does not need is left out."""
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from graphfnp.chemistry.fragments import units
+from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.methods.rationales import Rationales
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.rationales.config import DecodingConfig, counted_size
+from graphfnp.rationales.kernels import specific_kernel, structure_kernels
+
+
+def pruned(
+    model: TrainedModel,
+    rationales: Rationales,
+    structures: list[Structure],
+    rationale: Tensor,
+    floor: Tensor,
+    config: DecodingConfig,
+) -> list[Structure]:
+    """Leave out unit after unit of every structure, the one that costs least, while its kernel keeps ``floor``."""
+    schema, current = model.classifier.schema, list(structures)
+    shrinking = set(range(len(current)))
+    while shrinking:
+        tried = [(k, one) for k in sorted(shrinking) for one in smaller_parts(current[k], schema, config)]
+        if not tried:
+            break
+        owner = torch.tensor([k for k, _ in tried])
+        kernel = structure_kernels(model, [one for _, one in tried])
+        score = specific_kernel(kernel, rationales).gather(1, rationale[owner][:, None])[:, 0]
+        shrinking = set()
+        for k in owner.unique().tolist():
+            best = int(torch.where(owner == k, score, -torch.inf).argmax())
+            if score[best] >= floor[k]:
+                current[k] = tried[best][1]
+                shrinking.add(k)
+    return current
+
+
+def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) -> list[Structure]:
+    """The structure less one unit, for each unit that can go: what is left is connected, large enough, a molecule."""
+    whole, graph = set(range(structure.num_nodes)), as_networkx(structure)
+    parts = []
+    for unit in units(structure, schema):
+        rest = whole - unit
+        if not rest or not nx.is_connected(graph.subgraph(rest)):
+            continue
+        smaller = part(structure, rest)
+        if counted_size(smaller.node_type, schema) < config.smallest:
+            continue
+        if schema.kind != "molecule" or structure_to_mol(smaller, schema) is not None:
+            parts.append(smaller)
+    return parts

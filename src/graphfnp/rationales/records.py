@@ -1,0 +1,172 @@
+"""One record for each rationale: its structure, names, evidence, and a sentence that says it all."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphfnp.chemistry.attachments import fragment_smiles
+from graphfnp.chemistry.patterns import smarts_of
+from graphfnp.chemistry.structures import structure_to_smiles
+from graphfnp.graphs.motifs import motif_name
+from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.structure import Structure
+from graphfnp.methods.rationales import Rationales
+from graphfnp.rationales.evidence import DataEvidence, Enrichment, agreement
+
+NO_STRUCTURE = "no small structure reaches kernel .5; the best has {:.2f}"
+
+
+def rationale_records(
+    rationales: Rationales,
+    schema: Schema,
+    evidence: Sequence[DataEvidence] = (),
+    others: Sequence[Rationales] = (),
+    measures: Sequence[Mapping[str, float | None]] = (),
+    of_model: Mapping[str, float] | None = None,
+) -> list[dict[str, Any]]:
+    """What ``rationales.json`` holds; ``others`` are the rationales of runs with other seeds.
+
+    ``measures`` of each rationale on test graphs and those ``of_model``, the same in every record, join them.
+    """
+    stable = _stability(rationales, schema, others)
+    records = [
+        _record(rationales, schema, number, evidence[number] if evidence else None, stable[number])
+        for number in range(len(rationales))
+    ]
+    for record, measured in zip(records, measures, strict=False):
+        record |= {**measured, "model": dict(of_model or {})}
+    return records
+
+
+def same_as(rationales: Rationales, number: int) -> int | None:
+    """Number, counted from 1, of the first rationale of the class that answers to the same structure; None: itself."""
+    structure, label = rationales.structures[number], rationales.label[number]
+    for k in range(number):
+        other = rationales.structures[k]
+        if structure is not None and other is not None and rationales.label[k] == label and _same(structure, other):
+            return k + 1
+    return None
+
+
+def _same(one: Structure, other: Structure) -> bool:
+    return (one.node_type, one.edges, one.names) == (other.node_type, other.edges, other.names)
+
+
+def _record(
+    rationales: Rationales, schema: Schema, number: int, found: DataEvidence | None, stability: float | None
+) -> dict[str, Any]:
+    structure = rationales.structures[number] if rationales.structures else None
+    molecule = schema.kind == "molecule"
+    smiles = structure_to_smiles(structure, schema) if molecule and structure is not None else None
+    label = schema.class_names[int(rationales.label[number])]
+    record: dict[str, Any] = {
+        "rationale": number + 1,  # R1 is the first
+        "label": label,
+        "num_nodes": 0 if structure is None else structure.num_nodes,
+        "valid": structure is not None and (smiles is not None or not molecule),
+        "reason": None if structure is not None else _unreached(rationales, number),
+        "same_as": same_as(rationales, number) if rationales.structures else None,
+        "smiles": smiles,
+        "fragment": fragment_smiles(structure, schema) if smiles is not None and structure is not None else None,
+        "smarts": smarts_of(structure, schema) if smiles is not None and structure is not None else None,
+        "motif": motif_name(structure) if structure is not None and schema.kind == "graph" else None,
+        "words": phrase(structure) if structure is not None and structure.names else None,
+        "alerts": [] if found is None else [alert.what for alert in found.alerts],
+        "source": rationales.source[number] if rationales.source else None,
+        "class_probability": _number(rationales.class_probability, number),
+        "log_odds": _number(rationales.log_odds, number),
+        "structure_kernel": _number(rationales.similarity, number),
+        "coverage": None,
+        "precision": None,
+        "stability": stability,
+        "node_types": [] if structure is None else [schema.node_types[kind] for kind in structure.node_type],
+        "edges": [] if structure is None else [[i, j, schema.edge_types[kind]] for i, j, kind in structure.edges],
+    }
+    if found is not None:
+        record |= {
+            "coverage": found.train.share,
+            "precision": found.train.precision,
+            "train": vars(found.train),
+            "test": None if found.test is None else {**vars(found.test), "precision": found.test.precision},
+            "pattern": None if found.pattern is None else _enrichment_record(found.pattern),
+            "pattern_test": None if found.pattern_test is None else _enrichment_record(found.pattern_test),
+            "alert_evidence": [_enrichment_record(alert) for alert in found.alerts],
+            "nearest": [{"graph": graph, "correlation": round(value, 4)} for graph, value in found.nearest],
+        }
+        record["sentence"] = sentence(record, found)
+    return record
+
+
+def sentence(record: dict[str, Any], found: DataEvidence) -> str:
+    """ "Correlates with 212 of 1201 training mutagens ...; contains an aromatic nitro group, present in 31 % ..."."""
+    train, label = found.train, record["label"]
+    text = f"Correlates with {train.own} of {train.own_total} training graphs of class {label}"
+    text += f" and {train.others} of the {train.others_total} others"
+    if train.precision is not None:
+        text += f" (precision {_percent(train.precision)})"
+    said = []
+    if found.pattern is not None:
+        name = record["motif"] or "structure itself"
+        said.append(f"the {name} is {_present(found.pattern, label)}")
+        if found.pattern_test is not None:
+            said[-1] += f", among test graphs in {_both_shares(found.pattern_test)}"
+    said += [f"contains the alert “{alert.what}”, {_present(alert, label)}" for alert in found.alerts]
+    return "; ".join([text, *said]) + "."
+
+
+def phrase(structure: Structure) -> str:
+    """The words of a tree as they are read, their heads before or after as the tree was written."""
+    return " ".join(structure.names)
+
+
+def _present(found: Enrichment, label: str) -> str:
+    own, others = found.shares
+    return f"present in {_percent(own)} of {label} and {_percent(others)} of the others ({_sureness(found)})"
+
+
+def _both_shares(found: Enrichment) -> str:
+    own, others = found.shares
+    return f"{_percent(own)} and {_percent(others)} ({_sureness(found)})"
+
+
+def _sureness(found: Enrichment) -> str:
+    p = found.p_value
+    return "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
+
+
+def _enrichment_record(found: Enrichment) -> dict[str, Any]:
+    return {**vars(found), "p_value": found.p_value}
+
+
+def _stability(rationales: Rationales, schema: Schema, others: Sequence[Rationales]) -> list[float | None]:
+    """Mean over the other runs of how well a structure is found again among theirs of the same class."""
+    if not others or not rationales.structures:
+        return [None] * len(rationales)
+    result: list[float | None] = []
+    for number, label in enumerate(rationales.label.tolist()):
+        if rationales.structures[number] is None:
+            result.append(None)
+            continue
+        again = [
+            agreement(
+                [rationales.structures[number]],
+                [one for one, own in zip(other.structures, other.label.tolist(), strict=True) if own == label],
+                schema,
+            )[0]
+            for other in others
+        ]
+        result.append(sum(again) / len(again))
+    return result
+
+
+def _unreached(rationales: Rationales, number: int) -> str:
+    return NO_STRUCTURE.format(0.0 if rationales.similarity is None else float(rationales.similarity[number]))
+
+
+def _number(values: Any, number: int) -> float | None:
+    return None if values is None else float(values[number])
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,116 @@
+"""The model card: what a run's model was trained on, how it was measured, and where it should not be trusted."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graphfnp.files import read_json
+from graphfnp.prediction.conformal import LEVEL
+from graphfnp.datasets.catalogue import CATALOGUE
+from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.prediction.domain import EDGE, UNLIKE
+from graphfnp.runs.run import METRICS, SPLIT, Run
+
+CARD = "card.json"
+MEASURES = ("accuracy", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "num_graphs")
+SOURCE = ("cite", "origin", "stand_in")
+
+
+def model_card(run: Run) -> dict[str, Any]:
+    """Everything a user should know before trusting a number of this model, ready for JSON."""
+    model, plan = run.model, run.plan
+    schema, facts = model.classifier.schema, run.record.get("facts", {})
+    split = read_json(run.folder / SPLIT)
+    metrics = read_json(run.folder / METRICS) if (run.folder / METRICS).is_file() else {}
+    entry = CATALOGUE.get(plan.dataset)
+    return {
+        "name": run.folder.name,
+        "id": model.id,
+        "method": plan.method,
+        "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what).split(": ")[-1],
+        "kind": schema.kind,
+        "input": "SMILES" if reads_smiles(schema) else "graphs as JSON",
+        "classes": list(schema.class_names),
+        "data": {
+            "dataset": plan.dataset,
+            "split": split["how"],
+            "parts": {part: len(split[part]) for part in ("train", "validation", "test")},
+            "class_shares": metrics.get("label_shift", {}).get("shares"),
+            **{name: facts[name] for name in facts if name in SOURCE or name.startswith("sha256")},
+        },
+        "measured_on": "test part" if split["test"] else "validation part",
+        "measures": {name: metrics[name] for name in MEASURES if name in metrics},
+        "calibration": {
+            **model.calibration.to_json(),
+            "provenance": None if model.provenance is None else model.provenance.to_json(),
+        },
+        "conformal": None
+        if model.conformal is None
+        else {"level": LEVEL, **metrics.get("conformal", {}), **model.conformal.facts()},
+        "domain": None
+        if model.domain is None
+        else {"references": len(model.domain), "edge": EDGE, "unlike": UNLIKE, "test": metrics.get("domain")},
+        "limits": list(_limits(run, metrics)),
+        "made": {key: run.record[key] for key in ("command", "seed", "versions", "started") if key in run.record},
+    }
+
+
+def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
+    model, plan = run.model, run.plan
+    schema = model.classifier.schema
+    yield (
+        f"It knows what {plan.dataset} taught it, and answers only with its classes: {', '.join(schema.class_names)}. "
+        "It is a help for sorting and looking, not a measurement."
+    )
+    prior = model.calibration.prior
+    if prior:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in zip(schema.class_names, prior, strict=True))
+        yield f"Its probabilities assume this mix of classes among what you ask about: {shares}."
+    right = metrics.get("domain") or {}
+    told = [f"{name} {facts['accuracy']:.0%} of {facts['graphs']}" for name, facts in right.items() if facts["graphs"]]
+    if told:
+        yield f"How often it was right on held-out graphs, by its own verdict: {'; '.join(told)}."
+    if model.conformal is not None:
+        yield f"The {LEVEL:.0%} sets: {model.conformal.guarantee}. For graphs of another kind nothing is promised."
+    if schema.kind == "molecule" and schema.features == "types":
+        yield (
+            "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
+            "of rings stand where RDKit puts them, which the numbers depend on a little."
+        )
+    if model.classifier.rationales() is not None:
+        yield "Rationales show what the model looks for. They are not causes, and some are weak: read their evidence."
+
+
+# ---------------------------------------------------------------- as text
+
+
+def card_text(card: Mapping[str, Any]) -> str:
+    """The card as Markdown."""
+    data, measures, made = card["data"], card["measures"], card["made"]
+    parts = ", ".join(f"{part} {count}" for part, count in data["parts"].items())
+    lines = [f"# {card['name']}", ""]
+    if card["asks"]:
+        lines += [f"{card['kind'].capitalize()}s: {card['asks']}.", ""]
+    lines += [
+        f"* Model {card['id']}: {card['method']}; input {card['input']}; classes {', '.join(card['classes'])}.",
+        f"* Data: {data['dataset']}, split {data['split']} ({parts}). {data.get('cite', '')}".rstrip(),
+        "",
+        f"Measured on the {card['measured_on']}:",
+        "",
+        "| measure | value |",
+        "| --- | --- |",
+        *(f"| {name} | {_shown(value)} |" for name, value in measures.items()),
+        "",
+        "Limits:",
+        "",
+        *(f"* {limit}" for limit in card["limits"]),
+        "",
+        f"Trained {made.get('started', '')} by `{made.get('command', '')}`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " to ".join(_shown(one) for one in value)
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

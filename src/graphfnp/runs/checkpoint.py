@@ -1,0 +1,174 @@
+"""Checkpoints without pickle: tensors in safetensors, all else as JSON."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphfnp.prediction.calibration import Calibration
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.prediction.conformal import Conformal
+from graphfnp.prediction.domain import Domain
+from graphfnp.files import read_json, read_tensors, write_json, write_tensors
+from graphfnp.errors import InvalidConfig, InvalidRun, listed
+from graphfnp.graphs.packed import Schema
+from graphfnp.methods.registry import CLASSIFIERS
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.provenance import Provenance
+from graphfnp.settings import from_json, to_json
+
+FORMAT = 1
+LARGEST = 2**20  # number among the settings of a model
+MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
+
+
+def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[str, Any] | None = None) -> None:
+    """model.safetensors, domain.safetensors and model.json: all that prediction needs."""
+    digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
+    record = {
+        "format": FORMAT,
+        "method": method,
+        "settings": to_json(model.classifier.config),
+        "schema": dataclasses.asdict(model.classifier.schema),
+        "calibration": model.calibration.to_json(),
+        "conformal": None if model.conformal is None else model.conformal.to_json(),
+        "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
+        "sha256": digest,
+        "provenance": None if model.provenance is None else model.provenance.to_json(),
+        "facts": dict(facts or {}),
+    }
+    write_json(folder / MODEL_RECORD, record)
+
+
+def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> TrainedModel:
+    """The model of a run folder; ``backbone`` is needed again where it was a module of the user's own."""
+    folder = Path(folder)
+    if not (folder / MODEL_RECORD).is_file():
+        raise InvalidRun(
+            f"folder {folder} without {MODEL_RECORD}" if folder.is_dir() else f"{folder}, which is no folder",
+            "the folder of a finished run",
+            "train first (graphfnp train ...), or continue an interrupted run with --resume",
+        )
+    record = read_json(folder / MODEL_RECORD)
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("method") not in CLASSIFIERS:
+        raise InvalidRun(
+            f"{folder / MODEL_RECORD}, which is not a model record of format {FORMAT} with a known method",
+            f"a record written by this version, of a method among {', '.join(CLASSIFIERS)}",
+            "train the model again with this version",
+        )
+    tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
+    try:
+        _check_sizes(record, tensors, backbone)
+        classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
+        conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
+        domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
+        provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RuntimeError,
+        MemoryError,
+        ArithmeticError,
+    ) as error:
+        raise InvalidRun(
+            f"{folder / MODEL_RECORD}: {type(error).__name__} {str(error)[:300]}",
+            "a record as it was written",
+            "copy both files again from where they came, or train again",
+        ) from error
+    classifier.make_room(tensors)
+    _check_fit(tensors, classifier.state_dict())
+    _check_finite(folder, {**tensors, **({} if domain is None else domain.tensors())}, record)
+    classifier.load_state_dict(tensors)
+    classifier.eval()
+    return TrainedModel(classifier, calibration, conformal, domain, provenance)
+
+
+def _save_domain(domain: Domain, path: Path) -> str:
+    return write_tensors(path, domain.tensors(), {"text": domain.text})
+
+
+def _load_domain(path: Path, digest: str) -> Domain:
+    tensors, record = _named_tensors(path, digest)
+    return Domain.from_tensors(tensors, record["text"])
+
+
+def _named_tensors(path: Path, digest: str | None) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of the very file that a model's record names."""
+    tensors, record = read_tensors(path)
+    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        raise InvalidRun(
+            f"{path}, which is not the file that {MODEL_RECORD} names",
+            "tensors and record of one model",
+            "copy all files again from where they came",
+        )
+    return tensors, record
+
+
+def _check_sizes(record: Mapping[str, Any], tensors: Mapping[str, Tensor], backbone: torch.nn.Module | None) -> None:
+    """Before memory is taken: a record may ask for any size, the file of tensors has what it has."""
+    large = [number for number in _numbers(record["settings"]) if abs(number) > LARGEST]
+    if large:
+        raise ValueError(f"a setting of {large[0]}")
+    if backbone is None:
+        try:
+            with torch.device("meta"):
+                expected = rebuild(record)
+                expected.make_room(tensors)
+        except (RuntimeError, NotImplementedError):  # a method that computes while it is made
+            return
+        _check_fit(tensors, expected.state_dict())
+
+
+def _check_finite(folder: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
+    wrong = [name for name, tensor in tensors.items() if tensor.is_floating_point() and tensor.isnan().any()]
+    wrong += [name for name in ("calibration", "conformal") if not all(map(isfinite, _numbers(record.get(name))))]
+    if wrong:
+        raise InvalidRun(
+            f"{folder} with NaN in {listed(wrong)}", "numbers in all weights, and a calibration of finite numbers",
+            "train again, or copy all files again from where they came",
+        )  # fmt: skip
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """All numbers of a JSON value."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _numbers(inner)
+
+
+def _check_fit(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    shapes = [{name: tuple(tensor.shape) for name, tensor in tensors.items()} for tensors in (given, expected)]
+    if wrong := sorted(name for name, _ in shapes[0].items() ^ shapes[1].items()):
+        name = wrong[0]
+        raise InvalidRun(
+            f"{len(set(wrong))} tensors that do not fit the model, e.g. {name} of shape {shapes[0].get(name, 'none')}",
+            f"the tensors of this model, e.g. {name} of shape {shapes[1].get(name, 'none')}",
+            "pass the same backbone module the model was trained with, or train again",
+        )
+
+
+def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) -> GraphClassifier:
+    """A classifier of the recorded method, settings and schema, its weights still untrained."""
+    method = CLASSIFIERS[record["method"]]
+    try:
+        settings = from_json(type(method.config), record["settings"])
+    except InvalidConfig as error:
+        raise InvalidRun(
+            f"a model of another version: its {error.given} is not known to this one",
+            f"a {record['method']} model trained with this version",
+            "train it again with the command in its config.json, or use the version that trained it",
+        ) from error
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()
+    }
+    return method.classifier(Schema(**fields), settings, backbone)

@@ -1,0 +1,223 @@
+"""Run folders: everything one training was made of and left behind, so that it can be judged, resumed and rerun."""
+
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.datasets.dataset import Dataset, Split
+from graphfnp.datasets.load import load
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.metrics.evaluation import evaluate_part
+from graphfnp.methods.registry import make_classifier, make_config
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.settings import from_json, to_json
+from graphfnp.training.train import Event, Training, one_process, train
+from graphfnp.training.config import TrainingConfig
+from graphfnp.training.state import STATE_FILE
+
+if TYPE_CHECKING:
+    from lightning.fabric import Fabric
+
+CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train: enough to do it again."""
+
+    dataset: str  # a catalogue name or a path
+    method: str = "graphfnp"
+    seed: int = 0
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # of the method's settings, by dotted name
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    data_options: Mapping[str, Any] = field(default_factory=dict)  # passed to load: split, smiles, label, limit
+
+    @property
+    def command(self) -> str:
+        """The shell command that runs this plan again."""
+        default = to_json(TrainingConfig())
+        chosen = {f"training.{k}": v for k, v in to_json(self.training).items() if v != default[k]}
+        words = ["graphfnp train", self.dataset, f"--method {self.method} --seed {self.seed}"]
+        for name, value in self.data_options.items():
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}"))
+        words += [f"--set {name}={value}" for name, value in {**self.overrides, **chosen}.items()]
+        return " ".join(words)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """An existing run folder."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        if not (self.folder / CONFIG).is_file():
+            raise InvalidRun(
+                f"{self.folder}, which holds no {CONFIG}"
+                if self.folder.is_dir()
+                else f"{self.folder}, which is no folder",
+                "a run folder",
+                "give the folder that `graphfnp train` wrote, e.g. runs/demo",
+            )
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        return read_json(self.folder / CONFIG)
+
+    @cached_property
+    def plan(self) -> Plan:
+        record = self.record
+        try:
+            return Plan(
+                record["dataset"], record["method"], record["seed"], record["overrides"],
+                from_json(TrainingConfig, record["training"]), record["data_options"],
+            )  # fmt: skip
+        except (KeyError, TypeError) as error:
+            raise InvalidRun(
+                f"{self.folder / CONFIG} without {error}", "a record of this version", "train again"
+            ) from None
+        except InvalidConfig as error:
+            raise InvalidRun(
+                f"{self.folder / CONFIG} with {error.given}",
+                "settings of this version",
+                "train again with this version",
+            ) from None
+
+    @cached_property
+    def model(self) -> TrainedModel:
+        return load_model(self.folder)
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        path = self.folder / EPOCHS
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def dataset(self, data: str | Path | None = None) -> Dataset:
+        """The graphs the run was trained on, with the run's own split."""
+        loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
+        split = Split.from_json(read_json(self.folder / SPLIT))
+        parts = [part for part in (split.train, split.validation, split.test) if len(part)]
+        if max(int(part.max()) for part in parts) >= len(loaded.graphs):
+            raise InvalidRun(
+                f"{len(loaded.graphs)} graphs in {self.plan.dataset}, fewer than the run's split names",
+                "the data the run was trained on",
+                "restore the file, or train again",
+            )
+        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts)
+
+
+def execute(
+    plan: Plan,
+    folder: Path,
+    dataset: Dataset | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    watch: Callable[[Event], None] | None = None,
+    fabric: "Fabric | None" = None,
+) -> Run:
+    """Train as planned into a folder, judge the model on the test part, and leave the record of it.
+
+    Of several processes the first alone writes.
+    """
+    fabric = fabric or one_process()
+    dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
+    if fabric.global_rank == 0:
+        _open(plan, folder, dataset, resume, overwrite)
+    fabric.barrier()
+    if (folder / METRICS).exists():  # resumed, but there is nothing left to do
+        return Run(folder)
+    classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
+    training = train(
+        classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
+    )
+    if fabric.global_rank == 0:
+        _close(plan, folder, dataset, training)
+    fabric.barrier()
+    return Run(folder)
+
+
+def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
+    """Make sure that the folder is the plan's own, and write down what will be done."""
+    exists = (folder / CONFIG).exists()
+    if exists and not (resume or overwrite):
+        raise InvalidRun(
+            f"{folder}, which already holds a run",
+            "an empty or new folder",
+            "choose another --out, or --resume to go on, or --overwrite to start anew",
+        )
+    if exists and resume:
+        _check_same(_planned(plan), read_json(folder / CONFIG), folder)
+        return
+    for name in (STATE_FILE, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS, DOMAIN):
+        (folder / name).unlink(missing_ok=True)
+    write_json(folder / SPLIT, dataset.split.to_json())
+    record = {
+        **_planned(plan),
+        "overrides": dict(plan.overrides),
+        "facts": dict(dataset.facts),
+        "problems": [vars(problem) for problem in dataset.problems],
+        "command": plan.command,
+        "versions": library_versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_json(folder / CONFIG, record)  # last: it makes the folder a run
+
+
+def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> None:
+    """Write down what came out; the measures last, since they make the run a finished one."""
+    lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
+    write_atomically(folder / EPOCHS, lines.encode())
+    facts = {"dataset": dataset.name, "epochs": len(training.history), "split": dataset.split.how}
+    part = "test" if len(dataset.split.test) else "validation"
+    metrics = evaluate_part(training.model, dataset, part, seed=plan.seed)
+    known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how).with_measures(
+        f"{part} part", metrics
+    )
+    save_model(replace(_in_rows(training.model, dataset), provenance=known), folder, plan.method, facts)
+    write_json(folder / METRICS, metrics)
+    (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def _in_rows(model: TrainedModel, dataset: Dataset) -> TrainedModel:
+    """The model, its reference graphs numbered by the rows of the source and not by the training part."""
+    if model.domain is None:
+        return model
+    graph = dataset.split.train
+    return replace(model, domain=model.domain.renumbered(graph if dataset.rows is None else dataset.rows[graph]))
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    return {
+        "dataset": plan.dataset,
+        "method": plan.method,
+        "seed": plan.seed,
+        "settings": to_json(make_config(plan.method, plan.overrides)),
+        "training": to_json(plan.training),
+        "data_options": dict(plan.data_options),
+    }
+
+
+def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
+    old = {**old, "training": to_json(from_json(TrainingConfig, old.get("training", {})))}  # settings added since
+    if changed := [name for name, value in new.items() if json.loads(json.dumps(value)) != old.get(name)]:
+        raise InvalidRun(
+            f"{folder}, started with another {', '.join(changed)}",
+            "the plan the run was started with",
+            f"resume with: {old.get('command', 'the same command')}",
+        )
+
+
+def library_versions() -> dict[str, str]:
+    packages = ("graphfnp", "torch", "torch_geometric", "lightning", "rdkit", "numpy", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}, "platform": sys.platform}

@@ -1,0 +1,7 @@
+"""Training: the only loop, its recipe, its state on disk, class weights and averaged weights."""
+
+PUBLIC = {  # what other packages may use, by module
+    "config": "TrainingConfig",
+    "state": "STATE_FILE",
+    "train": "Event Training one_process train",
+}

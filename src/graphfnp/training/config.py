@@ -1,0 +1,42 @@
+"""The recipe of a training: the same settings for all methods."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.prediction.calibration_kinds import Kind
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """One recipe for all methods."""
+
+    epochs: int = 30  # all of them are trained, and the averaged weights of the last one are the model
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    class_balance: Literal["balanced", "plain"] = "balanced"  # balanced: every class weighs the same in all losses
+    # Weight in the loss of a random connected part of every graph, with the label of the whole; None: the method's own.
+    parts: float | None = None
+    average_decay: float = 0.99  # of the moving average of the weights; 0: none
+    validation_draws: int = 16
+    node_budget: int | None = None  # most nodes in a batch
+    finishing_epochs: int = 5  # of the decoder alone, after training
+    finishing_rate: float = 1e-3
+    calibration: Kind = "soft"  # one temperature that can only add doubt, the same rule for every method
+    conformal_share: float = 0.0  # of validation, held back for conformal sets alone; 0: they reuse all of it
+
+    def __post_init__(self) -> None:
+        shares_are_fine = 0 <= self.average_decay < 1 and 0 <= self.conformal_share < 1
+        if (
+            self.epochs < 1
+            or self.batch_size < 1
+            or self.learning_rate <= 0
+            or (self.parts or 0) < 0
+            or not shares_are_fine
+        ):
+            raise InvalidConfig(
+                f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
+                f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}",
+                "epochs and batch_size >= 1, learning_rate > 0, parts >= 0, average_decay, conformal_share in [0, 1)",
+                "change these settings",
+            )
