@@ -109,7 +109,8 @@ def test_a_killed_run_resumes_to_the_very_weights_of_an_uninterrupted_one(
     stage: str, epoch: int, uninterrupted: Run, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    here = Path(__file__).parent
+    paths = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     # The process kills itself at a chosen step: nothing gets a chance to clean up.
     command = [sys.executable, "-c", KILLED, str(folder), stage, str(epoch)]

@@ -15,7 +15,7 @@ from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_order, decisions_in_order
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
 
-PLAIN_FILE = Path(__file__).parents[2] / "benchmarks" / "decoder_likelihood.py"
+PLAIN_FILE = Path(__file__).parents[3] / "benchmarks" / "decoder_likelihood.py"
 FORMS = ("causal", "prefix")
 
 

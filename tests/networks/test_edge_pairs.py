@@ -1,0 +1,25 @@
+"""Undirected edges: the two directions of one."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphfnp.networks.edge_pairs import pair_mean, pair_numbers
+from tiny_graphs import packed
+
+
+def close(given: Tensor, expected: Any, tolerance: float = 1e-5) -> None:
+    expected = torch.as_tensor(expected, dtype=given.dtype)
+    torch.testing.assert_close(given, expected, atol=tolerance, rtol=0)
+
+
+def test_two_directions_of_an_edge_have_one_number_and_a_lone_direction_its_own() -> None:
+    both = packed([(3, [(0, 1), (1, 2)])], [0]).batch()
+    pair, count = pair_numbers(replace(both, edge_index=torch.tensor([[0, 1, 1, 2, 0], [1, 0, 2, 1, 2]])))
+    assert count == 3
+    assert pair[0] == pair[1]
+    assert pair[2] == pair[3]
+    assert len(pair.unique()) == 3
+    close(pair_mean(torch.tensor([1.0, 3.0, 5.0, 5.0, 9.0]), pair, count)[pair], [2, 2, 5, 5, 9])
