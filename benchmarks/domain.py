@@ -20,7 +20,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from foreign_graphs import molecules_of, plain_graphs, rewired
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.graphs.matching import matching
@@ -65,7 +65,7 @@ def far(dataset: Dataset) -> Tensor | None:
     if dataset.graphs.schema.kind != "molecule":
         return None
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2)
-    parts = [Searched(graphs).molecules for graphs in (dataset.train, dataset.test)]
+    parts = [SubstructureIndex(graphs).molecules for graphs in (dataset.train, dataset.test)]
     bits = [[generator.GetFingerprint(Chem.Mol() if m is None else Chem.RemoveHs(m)) for m in part] for part in parts]
     near = torch.tensor([max(DataStructs.BulkTanimotoSimilarity(one, bits[0])) for one in bits[1]])
     return near <= near.quantile(0.25)

@@ -8,12 +8,12 @@ from rdkit import Chem
 from graphfnp.chemistry.alerts import ALERTS, alerts_in
 from graphfnp.chemistry.attachments import fragment_smiles
 from graphfnp.chemistry.fragments import fragments, units
-from graphfnp.chemistry.patterns import Searched, smarts_of
+from graphfnp.chemistry.patterns import SubstructureIndex, smarts_of
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.graphs.structure import Structure, as_networkx, substructure
 from graphfnp.graphs.subgraph_search import Pattern, adjacency, core_numbers
 from graphfnp.rationales.evidence import alerts_of
 from graphfnp.report.drawing import picture_structure
@@ -55,12 +55,12 @@ def test_fragments_are_all_connected_unions_of_units_each_once() -> None:
     butane = molecule("CCCC")
     found = list(fragments(butane, SCHEMA, 4))
     assert len(found) == len(set(found)) == 10  # paths of one to four atoms: 4 + 3 + 2 + 1
-    assert all(nx.is_connected(as_networkx(part(butane, nodes))) for nodes in found)
+    assert all(nx.is_connected(as_networkx(substructure(butane, nodes))) for nodes in found)
     star = molecule("CC(C)(C)C")
     assert len(list(fragments(star, SCHEMA, 5))) == 4 + 2**4
     assert max(map(len, fragments(star, SCHEMA, 3))) == 3
     smiles = {
-        structure_to_smiles(part(m, nodes), SCHEMA)
+        structure_to_smiles(substructure(m, nodes), SCHEMA)
         for m in [molecule("CCc1ccccc1")]
         for nodes in fragments(m, SCHEMA, 8)
     }
@@ -70,11 +70,11 @@ def test_fragments_are_all_connected_unions_of_units_each_once() -> None:
 def test_pattern_of_a_part_finds_the_molecules_that_hold_it() -> None:
     graphs, _, _ = graphs_from_smiles(["Cc1ccccc1[N+](=O)[O-]", "Nc1ccccc1", "C[N+](=O)[O-]", "c1ccccc1"])
     assert graphs is not None
-    searched = Searched(graphs)
-    assert searched.contain(molecule("O=[N+]([O-])c1ccccc1")).tolist() == [True, False, False, False]
-    assert searched.contain(molecule("Nc1ccccc1")).tolist() == [False, True, False, False]
-    assert searched.contain(molecule("C[N+](=O)[O-]")).tolist() == [False, False, True, False]  # aliphatic carbon
-    assert searched.places(molecule("Cc1ccccc1"))[0] == (0, 1, 2, 3, 4, 5, 6)
+    substructures = SubstructureIndex(graphs)
+    assert substructures.contain(molecule("O=[N+]([O-])c1ccccc1")).tolist() == [True, False, False, False]
+    assert substructures.contain(molecule("Nc1ccccc1")).tolist() == [False, True, False, False]
+    assert substructures.contain(molecule("C[N+](=O)[O-]")).tolist() == [False, False, True, False]  # aliphatic carbon
+    assert substructures.places(molecule("Cc1ccccc1"))[0] == (0, 1, 2, 3, 4, 5, 6)
     smarts = smarts_of(molecule("O=[N+]([O-])c1ccccc1"), SCHEMA)
     assert smarts is not None
     assert Chem.MolFromSmarts(smarts).GetNumAtoms() == 9
@@ -151,9 +151,9 @@ def test_every_alert_can_be_read() -> None:
 
 def test_places_in_plain_graphs_are_the_motif() -> None:
     graphs = generate_ba2motifs(8)
-    assert Searched(graphs).contain(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
-    assert all(set(place) == set(range(20, 25)) for place in Searched(graphs).places(plain(*CYCLE))[:4])
-    assert isinstance(Searched(graphs).contain(plain(*CYCLE)), torch.Tensor)
+    assert SubstructureIndex(graphs).contain(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
+    assert all(set(place) == set(range(20, 25)) for place in SubstructureIndex(graphs).places(plain(*CYCLE))[:4])
+    assert isinstance(SubstructureIndex(graphs).contain(plain(*CYCLE)), torch.Tensor)
 
 
 # ---------------------------------------------------------------- where parts were attached
@@ -161,11 +161,11 @@ def test_places_in_plain_graphs_are_the_motif() -> None:
 
 def test_parts_remember_where_they_were_cut() -> None:
     anisidine = molecule("COc1ccc(N)cc1")
-    ring = part(anisidine, [1, 2, 3, 4, 5, 6, 7, 8])  # without the methyl group
-    assert ring.open == (0,)
+    ring = substructure(anisidine, [1, 2, 3, 4, 5, 6, 7, 8])  # without the methyl group
+    assert ring.cut_bonds == (0,)
     assert fragment_smiles(ring, SCHEMA) == "*Oc1ccc(N)cc1"
     assert structure_to_smiles(ring, SCHEMA) == "Nc1ccc(O)cc1"
-    bare = part(ring, [n for n in range(8) if n not in (0, 5)])
+    bare = substructure(ring, [n for n in range(8) if n not in (0, 5)])
     assert fragment_smiles(bare, SCHEMA) == "*c1ccc(*)cc1"
     svg = picture_structure(bare, SCHEMA).svg()
     assert "path" in svg
@@ -174,19 +174,19 @@ def test_parts_remember_where_they_were_cut() -> None:
 def test_patterns_are_free_where_a_part_was_cut_and_only_there() -> None:
     graphs, _, _ = graphs_from_smiles(["Oc1ccccc1", "COc1ccccc1", "CNc1ccccc1", "Nc1ccccc1"])
     assert graphs is not None
-    searched, anisole = Searched(graphs), molecule("COc1ccccc1")
-    assert searched.contain(molecule("Oc1ccccc1")).tolist() == [True, False, False, False]
-    assert searched.contain(part(anisole, range(1, 8))).tolist() == [True, True, False, False]
+    substructures, anisole = SubstructureIndex(graphs), molecule("COc1ccccc1")
+    assert substructures.contain(molecule("Oc1ccccc1")).tolist() == [True, False, False, False]
+    assert substructures.contain(substructure(anisole, range(1, 8))).tolist() == [True, True, False, False]
     assert "aromatic amine" in alerts_of(molecule("Nc1ccccc1"), SCHEMA)
-    assert alerts_of(part(molecule("CNc1ccccc1"), range(1, 8)), SCHEMA) == []  # no NH2: something hangs on it
+    assert alerts_of(substructure(molecule("CNc1ccccc1"), range(1, 8)), SCHEMA) == []  # no NH2: something hangs on it
 
 
 def test_a_nitro_group_without_charges_stays_one_when_cut_off() -> None:
     schema = Schema(("a", "b"), "molecule", (3,), node_types=("C", "N", "O"), edge_types=("single", "double"))
     nitromethane = Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0)))
-    assert fragment_smiles(part(nitromethane, [1, 2, 3]), schema) == "*[N+](=O)[O-]"
+    assert fragment_smiles(substructure(nitromethane, [1, 2, 3]), schema) == "*[N+](=O)[O-]"
 
 
 def test_attachment_on_an_aromatic_nitrogen_takes_the_place_of_its_hydrogen() -> None:
-    pyrrole = part(molecule("CCn1cccc1"), range(2, 7))
+    pyrrole = substructure(molecule("CCn1cccc1"), range(2, 7))
     assert fragment_smiles(pyrrole, SCHEMA) == "*n1cccc1"

@@ -38,7 +38,7 @@ def test_two_workers_finish_all_cells_with_scores_and_provenance(tmp_path):
         assert record["provenance"]["peak_mib"] > 10
         assert record["provenance"]["command"].startswith("graphfnp train ba2motifs --method vanilla")
         assert (tmp_path / "keep" / one.key / "model.safetensors").exists()
-    assert {news.kind for news, _ in heard} == {"epoch", "done"}
+    assert {update.kind for update, _ in heard} == {"epoch", "done"}
 
 
 def test_a_cell_gives_the_same_numbers_alone_and_after_others(tmp_path):
@@ -62,7 +62,7 @@ def test_out_of_time_a_cell_keeps_its_epochs_and_goes_on_from_them(tmp_path):
     assert (outcome.done, outcome.left) == (0, 1)
     assert (tmp_path / "keep" / long.key / "training.safetensors").exists()
     epochs = []
-    fill(wanting(long), results, tmp_path / "keep", minutes=0.1, watch=lambda news, _: epochs.append(news.epoch))
+    fill(wanting(long), results, tmp_path / "keep", minutes=0.1, watch=lambda update, _: epochs.append(update.epoch))
     assert epochs[0] > 1
 
 
@@ -70,11 +70,11 @@ def test_a_worker_that_is_killed_costs_its_cell_only(tmp_path):
     cells = [cell(0, epochs=400), cell(1)]
     killed = []
 
-    def kill_first(news, outcome):
+    def kill_first(update, outcome):
         if not killed:
             children = multiprocessing.active_children()
             os.kill(children[0].pid, signal.SIGKILL)
-            killed.append(news.cell)
+            killed.append(update.cell)
 
     outcome = fill(wanting(*cells), Results(tmp_path / "results"), tmp_path / "keep", watch=kill_first)
     assert outcome.done == 1

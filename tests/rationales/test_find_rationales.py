@@ -15,7 +15,7 @@ from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.motifs import motif_name
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.graphs.structure import Structure, as_networkx, substructure
 from graphfnp.methods.rationales import Rationales, leans_on
 from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.predict import TrainedModel
@@ -231,7 +231,7 @@ def test_a_node_is_as_linked_as_its_neighbourhoods_encoded_by_themselves(tiny_ru
     for number, whole in enumerate(structures_from_graphs(graphs)):
         graph = as_networkx(whole)
         balls = {node: [node, *graph[node]] for node in graph}
-        small = graphs_from_structures([part(whole, ball) for ball in balls.values()], graphs.schema)
+        small = graphs_from_structures([substructure(whole, ball) for ball in balls.values()], graphs.schema)
         with torch.no_grad():
             kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
         linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
@@ -261,7 +261,7 @@ def test_drawn_features_become_the_nearest_known_words() -> None:
     assert found.names == ("good", "film")
     assert torch.equal(found.x, vectors[1:])
     assert structures_from_graphs(graphs)[0].names == ("very", "good", "film")
-    assert part(structures_from_graphs(graphs)[0], [1, 2]).names == ("good", "film")
+    assert substructure(structures_from_graphs(graphs)[0], [1, 2]).names == ("good", "film")
     twice = replace(graphs, text=["good good film"])
     assert torch.equal(with_usual_features([found], twice)[0].x, torch.tensor([[0.5, 0.0], [0.0, 1.0]]))
     svg = picture_structure(found, schema).svg()

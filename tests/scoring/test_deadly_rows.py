@@ -12,7 +12,7 @@ from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.runs.run import Run
 from graphfnp.scoring.chunk import Chunk, read_chunk
 from graphfnp.scoring.local import read_ahead
-from graphfnp.scoring.score_file import How, score_file
+from graphfnp.scoring.score_file import Execution, score_file
 from hostile_rows import WORST, ring_of_rings
 
 MANY_NEIGHBOURS = "[U]" + "(C)" * 130
@@ -37,7 +37,7 @@ def test_only_the_rows_that_end_a_process_are_refused() -> None:
 def test_a_short_file_loses_the_row_alone(molecule_run: Run, tmp_path: Path, workers: int) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("\n".join(["smiles", "CCO", WORST, "CCN", MANY_NEIGHBOURS, ""]))
-    counts = score_file(molecule_run.model, source, target, how=How(workers=workers))
+    counts = score_file(molecule_run.model, source, target, execution=Execution(workers=workers))
     assert (counts.rows, counts.failed) == (4, 2)
     records = pd.read_csv(target)
     assert records["status"].tolist() == ["ok", "failed", "ok", "failed"]

@@ -19,8 +19,8 @@ from graphfnp.scoring import rows, score_file
 from graphfnp.runs.checkpoint import load_model
 if __name__ == "__main__":
     rows.CHUNK = score_file.CHUNK = 16
-    how = score_file.How("local", int(sys.argv[4]))
-    score_file.score_file(load_model(sys.argv[1]), sys.argv[2], sys.argv[3], how=how)
+    execution = score_file.Execution("local", int(sys.argv[4]))
+    score_file.score_file(load_model(sys.argv[1]), sys.argv[2], sys.argv[3], execution=execution)
 """
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.runs.run import Run
-from graphfnp.scoring.score_file import How, score_file
+from graphfnp.scoring.score_file import Execution, score_file
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("ray", reason="the extra cluster is not installed")
@@ -40,7 +40,7 @@ def test_ray_with_a_killed_worker_writes_the_bytes_of_the_local_engine(
             for worker in killed:
                 os.kill(worker, signal.SIGKILL)
 
-    counts = score_file(molecule_run.model, broken_file, ray, how=How("ray", 2), watch=watch)
+    counts = score_file(molecule_run.model, broken_file, ray, execution=Execution("ray", 2), watch=watch)
     assert killed
     assert counts.rows == 1000
     assert ray.read_bytes() == local.read_bytes()
@@ -48,13 +48,13 @@ def test_ray_with_a_killed_worker_writes_the_bytes_of_the_local_engine(
 
 def test_an_engine_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidConfig, match="local or ray"):
-        How("spark")  # type: ignore[arg-type]
+        Execution("spark")  # type: ignore[arg-type]
     with pytest.raises(InvalidConfig, match="add --engine ray"):
-        How(address="10.0.0.1:6379")
+        Execution(address="10.0.0.1:6379")
 
 
 def test_an_address_where_nobody_listens_is_refused_at_once(molecule_run: Run, tmp_path: Path) -> None:
     source = tmp_path / "in.smi"
     source.write_text("CCO\n")
     with pytest.raises(InvalidConfig, match="ray start --head"):
-        score_file(molecule_run.model, source, tmp_path / "out.csv", how=How("ray", 1, "127.0.0.1:9"))
+        score_file(molecule_run.model, source, tmp_path / "out.csv", execution=Execution("ray", 1, "127.0.0.1:9"))

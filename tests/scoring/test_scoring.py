@@ -17,7 +17,7 @@ from graphfnp.runs.run import Run
 from graphfnp.scoring.parts import Parts
 from graphfnp.scoring.record_files import about_file
 from graphfnp.scoring.rows import MoleculeFile
-from graphfnp.scoring.score_file import How, score_file
+from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.scoring.scorer import Settings
 
 
@@ -132,7 +132,7 @@ def test_the_number_of_processes_does_not_show_in_the_file(
     for ending in ("csv", "parquet"):
         for workers in (0, 1, 2):
             target = tmp_path / f"out{workers}.{ending}"
-            score_file(model, broken_file, target, how=How("local", workers))
+            score_file(model, broken_file, target, execution=Execution("local", workers))
             found[ending, workers] = target.read_bytes()
     assert found["csv", 0] == found["csv", 1] == found["csv", 2]
     assert found["parquet", 0] == found["parquet", 1] == found["parquet", 2]

@@ -14,7 +14,7 @@ import torch
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import read_tensors
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.graphs.subgraphs import beside_parts
+from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.metrics.evaluation import evaluate
@@ -306,7 +306,7 @@ def test_running_statistics_are_averaged_as_long_as_the_weights_they_belong_to()
 def test_parts_count_as_the_setting_says_and_no_more_than_the_graphs_themselves() -> None:
     batch = shapes(6).batch()
     torch.manual_seed(0)
-    both = beside_parts(batch, 0.5, "types")
+    both = beside_subgraphs(batch, 0.5, "types")
     assert both.num_graphs == 12
     assert both.y.tolist() == [*batch.y.tolist()] * 2
     assert (both.sizes[6:] <= both.sizes[:6]).all()

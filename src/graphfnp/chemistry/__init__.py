@@ -6,7 +6,7 @@ PUBLIC = {  # what other packages may use, by module
     "attachments": "fragment_of fragment_smiles",
     "fragments": "fragments units",
     "molecule_arrays": "Arrays featurise joined",
-    "patterns": "Searched smarts_of",
+    "patterns": "SubstructureIndex smarts_of",
     "read_rows": "Target molecule_of target_from",
     "read_smiles": "read_molecule",
     "reading": "MODULES READ are_molecules read_molecules smiles_of_records target_of",

@@ -12,7 +12,7 @@ from graphfnp.graphs.structure import Structure
 def fragment_of(structure: Structure, schema: Schema) -> Chem.Mol | None:
     """The molecule, atoms in the order of nodes, then a dummy atom for every cut bond; None if it is no molecule."""
     molecule = structure_to_mol(structure, schema)
-    return None if molecule is None else with_attachments(molecule, structure.open)
+    return None if molecule is None else with_attachments(molecule, structure.cut_bonds)
 
 
 def fragment_smiles(structure: Structure, schema: Schema) -> str | None:
@@ -32,5 +32,5 @@ def with_attachments(molecule: Chem.Mol, open_: Sequence[int]) -> Chem.Mol:
         atom.SetNumExplicitHs(max(0, atom.GetNumExplicitHs() - 1))  # [nH] has its hydrogen written down
         grown.AddBond(node, grown.AddAtom(Chem.Atom(0)), Chem.BondType.SINGLE)
     with rdBase.BlockLogs():
-        sound = Chem.SanitizeMol(grown, catchErrors=True) == Chem.SanitizeFlags.SANITIZE_NONE
-    return grown.GetMol() if sound else molecule
+        is_valid = Chem.SanitizeMol(grown, catchErrors=True) == Chem.SanitizeFlags.SANITIZE_NONE
+    return grown.GetMol() if is_valid else molecule

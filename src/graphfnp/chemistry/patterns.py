@@ -31,7 +31,7 @@ def smarts_of(structure: Structure, schema: Schema) -> str | None:
     implied = schema.features == "molecule"
     for atom in molecule.GetAtoms():
         if atom.GetAtomicNum() != 1:
-            hydrogens = 0 if atom.GetIdx() in structure.open else _hydrogens(atom, implied)
+            hydrogens = 0 if atom.GetIdx() in structure.cut_bonds else _hydrogens(atom, implied)
             place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom, hydrogens)))
     for bond in molecule.GetBonds():
         ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
@@ -54,7 +54,7 @@ def _atom_smarts(atom: Chem.Atom, hydrogens: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SubstructureIndex:
     """Graphs prepared once for many searches."""
 
     graphs: PackedGraphs

@@ -31,7 +31,7 @@ class Target(NamedTuple):
 class Drawn(NamedTuple):
     node_type: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
-    open: tuple[int, ...] = ()
+    cut_bonds: tuple[int, ...] = ()
 
 
 def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[list[list[Any]], Arrays]:

@@ -7,7 +7,7 @@ from graphfnp.chemistry.atoms import BOND_TYPES
 from graphfnp.chemistry.kekule import place_double_bonds
 from graphfnp.chemistry.sketches import sketch, structure_to_mol
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.graphs.structure import Structure, as_networkx, substructure
 
 
 def repaired(structure: Structure, schema: Schema) -> Structure:
@@ -45,4 +45,4 @@ def _with_bonds_of(molecule: Chem.Mol, structure: Structure, schema: Schema) -> 
 
 def largest_piece(structure: Structure) -> Structure:
     """The connected piece with most nodes."""
-    return part(structure, max(nx.connected_components(as_networkx(structure)), key=len))
+    return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))

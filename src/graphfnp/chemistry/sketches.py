@@ -21,7 +21,7 @@ class Drawn(Protocol):
     def edges(self) -> tuple[tuple[int, int, int], ...]: ...
 
     @property
-    def open(self) -> tuple[int, ...]: ...
+    def cut_bonds(self) -> tuple[int, ...]: ...
 
 
 class Names(Protocol):
@@ -66,7 +66,7 @@ def sketch(structure: Drawn, schema: Names) -> Chem.RWMol:
             bond.GetBeginAtom().SetIsAromatic(True)
             bond.GetEndAtom().SetIsAromatic(True)
     if all(read_token(name)[1] == 0 for name in schema.node_types):
-        _restore_charges(molecule, structure.open)
+        _restore_charges(molecule, structure.cut_bonds)
     return molecule
 
 

@@ -96,9 +96,9 @@ def train(
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
     options["duplicates_together"] = duplicates_together or None
-    chosen = commands.Chosen(method, backbone, epochs, seed, settings or [])
+    request = commands.TrainRequest(method, backbone, epochs, seed, settings or [])
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
-    commands.train(dataset, chosen, {k: v for k, v in options.items() if v is not None}, out, data, flags)
+    commands.train(dataset, request, {k: v for k, v in options.items() if v is not None}, out, data, flags)
 
 
 @app.command()
@@ -147,11 +147,13 @@ def predict(
 
     From file to file it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
-    from graphfnp.cli.predicting import Asked, How, Settings, predict_rows, processes
+    from graphfnp.cli.predicting import Execution, PredictRequest, Settings, predict_rows, processes
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
-    how = How(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
-    predict_rows(run, Asked(source, out, smiles, settings, prior, how, data, as_json, restart, strict, raw))
+    execution = Execution(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
+    predict_rows(
+        run, PredictRequest(source, out, smiles, settings, prior, execution, data, as_json, restart, strict, raw)
+    )
 
 
 @app.command()

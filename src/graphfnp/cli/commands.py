@@ -38,7 +38,7 @@ DEMO = Plan(
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TrainRequest:
     """What to train, as said on the command line."""
 
     method: str
@@ -83,9 +83,14 @@ def demo(folder: Path, seed: int) -> None:
 
 
 def train(
-    dataset: str, chosen: Chosen, options: Mapping[str, Any], folder: Path | None, data: Path | None, flags: Flags
+    dataset: str,
+    request: TrainRequest,
+    options: Mapping[str, Any],
+    folder: Path | None,
+    data: Path | None,
+    flags: Flags,
 ) -> None:
-    plan = chosen.plan(dataset, options)
+    plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
     _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags)
 

@@ -32,14 +32,14 @@ from graphfnp.runs.bundles import open_run
 from graphfnp.scoring.parts import Counts
 from graphfnp.scoring.record_files import ENDINGS, check_target, write_record_file
 from graphfnp.scoring.rows import can_stream
-from graphfnp.scoring.score_file import How, Watch, about_model, score_file
+from graphfnp.scoring.score_file import Execution, Watch, about_model, score_file
 from graphfnp.scoring.scorer import Settings
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictRequest:
     """What to predict and where to, as said on the command line."""
 
     source: str
@@ -47,7 +47,7 @@ class Asked:
     smiles: str | None
     settings: Settings
     prior: str | None
-    how: How
+    execution: Execution
     data: Path | None
     as_json: bool
     restart: bool
@@ -55,37 +55,45 @@ class Asked:
     raw: bool
 
 
-def predict_rows(folder: Path, asked: Asked) -> None:
+def predict_rows(folder: Path, request: PredictRequest) -> None:
     """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
-    if asked.target is not None:
-        check_target(asked.target, asked.source, (*ENDINGS, ".json"))
+    if request.target is not None:
+        check_target(request.target, request.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
-    schema, settings = model.classifier.schema, asked.settings
-    if asked.prior not in (None, ESTIMATE):
-        settings = replace(settings, mix=label_mix(asked.prior, schema.num_classes))
+    schema, settings = model.classifier.schema, request.settings
+    if request.prior not in (None, ESTIMATE):
+        settings = replace(settings, mix=label_mix(request.prior, schema.num_classes))
         _tell_mix(settings.mix)
-    asked = replace(asked, settings=settings)
-    streams = asked.target is not None and asked.target.suffix in ENDINGS and asked.prior != ESTIMATE
-    if streams and not asked.as_json and reads_smiles(schema) and can_stream(Path(asked.source)):
-        counts = _score(model, asked)
-    elif asked.how.engine != "local":
+    request = replace(request, settings=settings)
+    streams = request.target is not None and request.target.suffix in ENDINGS and request.prior != ESTIMATE
+    if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
+        counts = _score(model, request)
+    elif request.execution.engine != "local":
         raise InvalidConfig(
-            f"--engine {asked.how.engine} for {asked.source}",
+            f"--engine {request.execution.engine} for {request.source}",
             "a file of molecules and --out FILE.csv or FILE.parquet",
             "leave the engine out: this is done at once",
         )
     else:
-        counts = _predict_at_once(model, asked)
-    _summarise(counts, asked.strict)
+        counts = _predict_at_once(model, request)
+    _summarise(counts, request.strict)
 
 
-def _score(model: TrainedModel, asked: Asked) -> Counts:
-    assert asked.target is not None
+def _score(model: TrainedModel, request: PredictRequest) -> Counts:
+    assert request.target is not None
     with _progress() as watch:
         counts = score_file(
-            model, asked.source, asked.target, asked.smiles, asked.settings, asked.how, asked.restart, watch, asked.raw
+            model,
+            request.source,
+            request.target,
+            request.smiles,
+            request.settings,
+            request.execution,
+            request.restart,
+            watch,
+            request.raw,
         )
-    err.print(f"{counts.rows} rows -> {asked.target}", highlight=False, markup=False)
+    err.print(f"{counts.rows} rows -> {request.target}", highlight=False, markup=False)
     return counts
 
 
@@ -127,9 +135,9 @@ def _none_too_large(
     )
 
 
-def _predict_at_once(model: TrainedModel, asked: Asked) -> Counts:
-    settings, schema = asked.settings, model.classifier.schema
-    read = read_input(asked.source, schema, asked.data, settings.seed, asked.smiles)
+def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
+    settings, schema = request.settings, model.classifier.schema
+    read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
     graphs, rows, problems = _none_too_large(*read, settings.most_atoms)
     predictions = None
     if graphs is not None and len(graphs):
@@ -137,23 +145,23 @@ def _predict_at_once(model: TrainedModel, asked: Asked) -> Counts:
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
         predictions = predict(model, graphs, settings.draws, settings.seed)
         mix = settings.mix
-        if asked.prior == ESTIMATE:
+        if request.prior == ESTIMATE:
             mix = estimated_mix(model, predictions)
             _tell_mix(mix)
         if mix is not None:
             model, predictions = moved_to_mix(model, predictions, mix)
-    if asked.target is not None and asked.target.suffix in ENDINGS:
+    if request.target is not None and request.target.suffix in ENDINGS:
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
-        table = as_text(table) if asked.target.suffix == ".csv" else table
+        table = as_text(table) if request.target.suffix == ".csv" else table
         about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
-        write_record_file(asked.target, [table], table.schema, about, asked.raw)
+        write_record_file(request.target, [table], table.schema, about, request.raw)
     records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
-    if asked.target is not None and asked.target.suffix == ".json":
-        write_json(asked.target, records)
-    if asked.as_json:
+    if request.target is not None and request.target.suffix == ".json":
+        write_json(request.target, records)
+    if request.as_json:
         typer.echo(json.dumps(records, indent=1))
-    elif asked.target is not None:
-        err.print(f"{len(records)} rows -> {asked.target}", highlight=False, markup=False)
+    elif request.target is not None:
+        err.print(f"{len(records)} rows -> {request.target}", highlight=False, markup=False)
     else:
         _show(records)
     bad = [record for record in records if record["status"] != OK]

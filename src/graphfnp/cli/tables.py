@@ -15,7 +15,7 @@ from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, document
-from graphfnp.experiments.fill import News, Outcome, fill
+from graphfnp.experiments.fill import CellProgress, Outcome, fill
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.render import render, render_claims, render_outstanding
 from graphfnp.experiments.results import Results
@@ -84,7 +84,7 @@ class Engine:
     workers: int
     minutes: float | None
 
-    def fill(self, table: Table, results: Results, watch: Callable[[News, Outcome], None]) -> Outcome:
+    def fill(self, table: Table, results: Results, watch: Callable[[CellProgress, Outcome], None]) -> Outcome:
         if self.name == "ray":
             from graphfnp.experiments.fill_cluster import fill_cluster
 
@@ -102,12 +102,12 @@ def fill_table(name: str | None, which: Mapping[str, Any], results: Results, eng
         total = progress.add_task("cells", total=None)
         lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(engine.workers)]
 
-        def watch(news: News, outcome: Outcome) -> None:
-            state = "" if news.kind == "epoch" else f" ({news.kind})"
+        def watch(update: CellProgress, outcome: Outcome) -> None:
+            state = "" if update.kind == "epoch" else f" ({update.kind})"
             progress.update(
-                lines[news.worker], description=f"{news.cell}{state}", completed=news.epoch, total=news.epochs
+                lines[update.worker], description=f"{update.cell}{state}", completed=update.epoch, total=update.epochs
             )
-            if news.kind == "done":
+            if update.kind == "done":
                 progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
 
         outcome = engine.fill(table, results, watch)

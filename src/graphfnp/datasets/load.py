@@ -14,7 +14,7 @@ from graphfnp.datasets.catalogue import CATALOGUE, Entry
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.forms import Form, Reading, public_form
 from graphfnp.datasets.sources import cache_folder, located, obtained, origin_of, sha256_of
-from graphfnp.datasets.split_choice import ALIASES, chosen_split, thinned
+from graphfnp.datasets.split_choice import ALIASES, chosen_split, limited
 from graphfnp.datasets.tables import read_table
 from graphfnp.datasets.tu import read_tu
 from graphfnp.errors import InvalidConfig, MissingData
@@ -87,7 +87,7 @@ def load(
             {**found.facts, **({"notes": "; ".join(notes)} if notes else {})},
         )  # fmt: skip
     if limit is not None and dataset.name != LIMITED_BY_READER:
-        dataset = replace(dataset, split=thinned(dataset.split, limit))
+        dataset = replace(dataset, split=limited(dataset.split, limit))
     return dataset
 
 

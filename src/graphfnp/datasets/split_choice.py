@@ -38,7 +38,7 @@ def chosen_split(
     raise InvalidConfig(f"split {how!r}", f"{', '.join(NAMES)} or a split.json", "choose one of these")
 
 
-def thinned(split: Split, limit: int) -> Split:
+def limited(split: Split, limit: int) -> Split:
     """At most ``limit`` graphs of each part, evenly spaced, so that files sorted by class keep all classes."""
     parts = {part: getattr(split, part) for part in PARTS}
     kept = {

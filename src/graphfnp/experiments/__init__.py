@@ -3,7 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "claims": "claims",
     "document": "costs document",
-    "fill": "News Outcome fill",
+    "fill": "CellProgress Outcome fill",
     "fill_cluster": "fill_cluster",
     "outstanding": "outstanding",
     "render": "render render_claims render_outstanding",

@@ -14,11 +14,11 @@ from pathlib import Path
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.results import Results
 
-Wanted = Callable[[Results], Sequence[Cell]]  # cells not yet finished, the most urgent first
+PendingCells = Callable[[Results], Sequence[Cell]]  # cells not yet finished, the most urgent first
 
 
 @dataclass(frozen=True)
-class News:
+class CellProgress:
     """What a watcher hears: a cell has begun, reached an epoch, is done, or has failed."""
 
     worker: int
@@ -39,12 +39,12 @@ class Outcome:
 
 
 def fill(
-    wanted: Wanted,
+    pending_cells: PendingCells,
     results: Results,
     cells_folder: Path,
     workers: int = 1,
     minutes: float | None = None,
-    watch: Callable[[News, Outcome], None] | None = None,
+    watch: Callable[[CellProgress, Outcome], None] | None = None,
 ) -> Outcome:
     """Run what is wanted. An interrupted cell keeps its last epoch and goes on from there next time."""
     outcome, skipped = Outcome(), set[str]()
@@ -55,7 +55,7 @@ def fill(
             running = {worker.cell.key for worker in team if worker.cell is not None}
             in_time = deadline is None or time.monotonic() < deadline
             idle = [worker for worker in team if worker.cell is None]
-            wishes = wanted(results) if in_time and idle else []  # asked only where there is somebody to do them
+            wishes = pending_cells(results) if in_time and idle else []  # asked only where there is somebody to do them
             pending = (cell for cell in wishes if cell.key not in skipped | running)
             for worker, cell in zip(idle, pending, strict=False):
                 worker.begin(cell)
@@ -66,16 +66,16 @@ def fill(
             patience = None if deadline is None else max(0.0, deadline - time.monotonic()) if in_time else None
             for connection in wait([worker.connection for worker in busy], patience):
                 worker = next(worker for worker in busy if worker.connection is connection)
-                news = worker.hear()
-                if news.kind == "done":
+                update = worker.receive()
+                if update.kind == "done":
                     results.refresh()
                     outcome.done += 1
-                elif news.kind == "failed":
-                    outcome.failed[str(news.cell)] = news.text
-                if news.kind in ("failed", "busy"):
-                    skipped.add(news.cell.key)
+                elif update.kind == "failed":
+                    outcome.failed[str(update.cell)] = update.text
+                if update.kind in ("failed", "busy"):
+                    skipped.add(update.cell.key)
                 if watch is not None:
-                    watch(news, outcome)
+                    watch(update, outcome)
             if not in_time:
                 for worker in busy:
                     worker.stop()
@@ -85,7 +85,7 @@ def fill(
         for worker in team:
             worker.close()
     results.refresh()
-    outcome.left = len(wanted(results))
+    outcome.left = len(pending_cells(results))
     return outcome
 
 
@@ -108,7 +108,7 @@ class _Worker:
         self.cell = cell
         self.connection.send(cell)
 
-    def hear(self) -> News:
+    def receive(self) -> CellProgress:
         cell = self.cell
         assert cell is not None
         try:
@@ -120,7 +120,7 @@ class _Worker:
             self._start()
         if kind != "epoch":
             self.cell = None
-        return News(self.number, cell, kind, epoch, epochs, text)
+        return CellProgress(self.number, cell, kind, epoch, epochs, text)
 
     def stop(self) -> None:
         with suppress(OSError):
@@ -138,7 +138,7 @@ class _Stopped(Exception):
 
 
 def _serve(connection: Connection, cells_folder: Path, results_folder: Path) -> None:
-    """The life of a worker: cells in, news out, until it is sent nothing."""
+    """The life of a worker: cells in, update out, until it is sent nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and asks to stop
     import torch
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from graphfnp.experiments.cell import Cell
-from graphfnp.experiments.fill import News, Outcome, Wanted
+from graphfnp.experiments.fill import CellProgress, Outcome, PendingCells
 from graphfnp.experiments.measure import measure
 from graphfnp.experiments.results import Results
 from graphfnp.ray_session import ray_session
@@ -19,11 +19,11 @@ POLL = 1.0  # seconds
 
 
 def fill_cluster(
-    wanted: Wanted,
+    pending_cells: PendingCells,
     results: Results,
     workers: int = 1,
     minutes: float | None = None,
-    watch: Callable[[News, Outcome], None] | None = None,
+    watch: Callable[[CellProgress, Outcome], None] | None = None,
     address: str | None = None,
 ) -> Outcome:
     """Run what is wanted as Ray tasks, ``workers`` at a time; a task whose machine dies is started again elsewhere.
@@ -38,12 +38,12 @@ def fill_cluster(
 
         def tell(cell: Cell, kind: str, text: str = "") -> None:
             if watch is not None:
-                watch(News(0, cell, kind, text=text), outcome)
+                watch(CellProgress(0, cell, kind, text=text), outcome)
 
         try:
             while deadline is None or time.monotonic() < deadline:
                 keys = {cell.key for cell in running.values()} | skipped
-                pending = [cell for cell in wanted(results) if cell.key not in keys]
+                pending = [cell for cell in pending_cells(results) if cell.key not in keys]
                 for cell in pending[: workers - len(running)]:
                     running[task.remote(cell, os.environ.get("GRAPHFNP_DATA"))] = cell
                     tell(cell, "epoch")
@@ -63,7 +63,7 @@ def fill_cluster(
         finally:
             for reference in running:
                 ray.cancel(reference, force=True)
-    outcome.left = len(wanted(results))
+    outcome.left = len(pending_cells(results))
     return outcome
 
 

@@ -10,7 +10,7 @@ PUBLIC = {  # what other packages may use, by module
     "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
     "problem": "Problem",
     "pyg": "from_data_list from_dataset from_networkx to_data_list",
-    "structure": "Structure as_networkx part",
+    "structure": "Structure as_networkx substructure",
     "subgraph_search": "Adjacency Pattern adjacency core_numbers",
-    "subgraphs": "beside_parts edges_both_ways induced_subgraphs random_connected_nodes",
+    "subgraphs": "beside_subgraphs edges_both_ways induced_subgraphs random_connected_nodes",
 }

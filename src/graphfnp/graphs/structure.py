@@ -15,18 +15,18 @@ class Structure:
     edges: tuple[tuple[int, int, int], ...]
     x: Tensor | None = None  # [nodes, columns] where node features are continuous
     names: tuple[str, ...] = ()  # words of the nodes, where they are words
-    open: tuple[int, ...] = ()  # of a part: nodes that lost an edge when it was cut out, once for each edge
+    cut_bonds: tuple[int, ...] = ()  # of a part: nodes that lost an edge when it was cut out, once for each edge
 
     @property
     def num_nodes(self) -> int:
         return len(self.node_type)
 
 
-def part(structure: Structure, nodes: Collection[int]) -> Structure:
+def substructure(structure: Structure, nodes: Collection[int]) -> Structure:
     """These nodes and the edges among them; where edges were cut the nodes are open."""
     kept = sorted(nodes)
     number = {node: position for position, node in enumerate(kept)}
-    ends = [*structure.open, *(n for i, j, _ in structure.edges if (i in number) != (j in number) for n in (i, j))]
+    ends = [*structure.cut_bonds, *(n for i, j, _ in structure.edges if (i in number) != (j in number) for n in (i, j))]
     return Structure(
         tuple(structure.node_type[node] for node in kept),
         tuple((number[i], number[j], kind) for i, j, kind in structure.edges if i in number and j in number),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.isotonic import fit_curves
-from graphfnp.prediction.temperature import can_tell, fit_temperature
+from graphfnp.prediction.temperature import fit_temperature, labels_suffice
 from graphfnp.prediction.vector_scaling import fit_vector
 
 Kind = Literal["soft", "temperature", "vector", "isotonic", "none"]
@@ -29,7 +29,7 @@ def fit_calibration(
     """
     prior, known = tuple(prior), y >= 0
     logits, y = logits[:, known].detach(), y[known]
-    if kind == "none" or not can_tell(logits, y):
+    if kind == "none" or not labels_suffice(logits, y):
         return Calibration(prior=prior)
     if kind in BOUNDS:
         return Calibration(fit_temperature(logits, y, *BOUNDS[kind], class_weight), prior=prior)

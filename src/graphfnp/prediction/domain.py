@@ -20,13 +20,14 @@ from graphfnp.randomness import stream
 
 REFERENCES = 4096  # training graphs kept
 CHUNK = 512  # graphs compared with all references at a time
+STORED_AS = "strangeness"  # name of the nonconformity scores in files
 NEAREST = 3
 EDGE, UNLIKE = 0.9, 0.975  # scores; above 0.975 are nearly all shuffled molecules, above 0.99 a third of them
 VERDICTS = ("in domain", "edge", "unlike the training data")
 
 
 def verdict(score: float) -> str:
-    """By the share of training graphs that are less strange to the rest: up to 90 %, up to 97.5 %, above."""
+    """By the share of training graphs with a lower nonconformity: up to 90 %, up to 97.5 %, above."""
     return VERDICTS[(score > EDGE) + (score > UNLIKE)]
 
 
@@ -34,7 +35,7 @@ def verdict(score: float) -> str:
 class Placement:
     """Where some graphs lie in a domain."""
 
-    score: Tensor  # [graphs] in [0, 1]: the share of training graphs that are less strange to the rest of them
+    score: Tensor  # [graphs] in [0, 1]: the share of training graphs with a lower nonconformity
     nearest: Tensor  # [graphs, NEAREST]: rows of the training data
     similarity: Tensor  # [graphs, NEAREST] in [0, 1], falling
     text: Sequence[tuple[str, ...]] | None = None  # [graphs]: SMILES or sentence of each nearest graph
@@ -67,9 +68,9 @@ class Domain:
     """Training graphs as references, and how far each of them is from the others.
 
     In view v (fingerprint: 1 - Tanimoto; embedding: distance after whitening within classes) d_v is the distance to
-    the nearest reference, and p_v(d) the share of references at least as far from all others. A graph's strangeness is
-    -sum_v log p_v (Fisher's method), and its score the share of references less strange, so that of graphs drawn as
-    the training graphs were a tenth score above 0.9.
+    the nearest reference, and p_v(d) the share of references at least as far from all others. A graph's nonconformity
+    is -sum_v log p_v (Fisher's method), and its score the share of references with a lower one, so that of graphs drawn
+    as the training graphs were a tenth score above 0.9.
     """
 
     row: Tensor  # [references]: row of the training data
@@ -77,7 +78,7 @@ class Domain:
     centre: Tensor  # [dims]
     whitening: Tensor  # [dims, dims]
     left_out: Tensor  # [views, references]: distance of each reference to the nearest other, ascending
-    strangeness: Tensor  # [references], ascending
+    nonconformity: Tensor  # [references], ascending
     fingerprints: Fingerprints | None = None  # None: node features are numbers, not categories
     text: tuple[str, ...] | None = None  # [references]
 
@@ -90,7 +91,7 @@ class Domain:
         distance, nearest, similarity = (torch.cat(some, dim=-1) for some in zip(*parts, strict=True))
         names = self.text
         text = None if names is None else [tuple(names[j] for j in one) for one in nearest.T.tolist()]
-        score = _share_below(self.strangeness, self._strange(distance))
+        score = _share_below(self.nonconformity, self._nonconformity(distance))
         return Placement(score.float(), self.row[nearest.T], similarity.T, text)
 
     def renumbered(self, row: Tensor) -> "Domain":
@@ -120,7 +121,7 @@ class Domain:
         nearest = (alike - 1e-4 * apart / (1 + apart)).topk(min(NEAREST, len(self))).indices
         return torch.stack([1 - alike.amax(1), distance]), nearest.T, alike.gather(1, nearest).T
 
-    def _strange(self, distance: Tensor) -> Tensor:
+    def _nonconformity(self, distance: Tensor) -> Tensor:
         """-sum_v log p_v of distances [views, graphs]."""
         count = self.left_out.shape[1]
         below = [_share_below(known, d) for known, d in zip(self.left_out, distance, strict=True)]
@@ -129,16 +130,16 @@ class Domain:
     # ---------------------------------------------------------------- keeping
 
     def tensors(self) -> dict[str, Tensor]:
-        names = ("row", "embedding", "centre", "whitening", "left_out", "strangeness")
+        names = ("row", "embedding", "centre", "whitening", "left_out")
         bits = {} if self.fingerprints is None else {"bit": self.fingerprints.bit, "bit_ptr": self.fingerprints.ptr}
-        return {**{name: getattr(self, name) for name in names}, **bits}
+        return {**{name: getattr(self, name) for name in names}, STORED_AS: self.nonconformity, **bits}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor], text: Sequence[str] | None) -> "Domain":
         rest = dict(tensors)
-        bit, ptr = rest.pop("bit", None), rest.pop("bit_ptr", None)
+        bit, ptr, scores = rest.pop("bit", None), rest.pop("bit_ptr", None), rest.pop(STORED_AS)
         bits = None if bit is None or ptr is None else Fingerprints(bit, ptr)
-        return cls(**rest, fingerprints=bits, text=None if text is None else tuple(text))
+        return cls(**rest, nonconformity=scores, fingerprints=bits, text=None if text is None else tuple(text))
 
 
 def references(num_graphs: int, seed: int = 0) -> Tensor:
@@ -167,7 +168,7 @@ def domain_of(graphs: PackedGraphs, embedding: Tensor, row: Tensor) -> Domain:
         centre=centre.float(),
         whitening=whitening.float(),
         left_out=torch.zeros(1, 0),
-        strangeness=torch.zeros(0),
+        nonconformity=torch.zeros(0),
         fingerprints=None if graphs.schema.is_continuous else fingerprints(graphs),
         text=graphs.text,
     )
@@ -178,7 +179,7 @@ def domain_of(graphs: PackedGraphs, embedding: Tensor, row: Tensor) -> Domain:
     ]
     distance = torch.cat(parts, dim=-1)
     domain = replace(domain, left_out=distance.sort().values)
-    return replace(domain, strangeness=domain._strange(distance).sort().values)
+    return replace(domain, nonconformity=domain._nonconformity(distance).sort().values)
 
 
 def _distances(a: Tensor, b: Tensor) -> Tensor:

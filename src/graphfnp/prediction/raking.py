@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 ROUNDS = 60
-LEAST = 1e-9
+SMALLEST_PROBABILITY = 1e-9
 
 
 def rake(draws: Tensor, target: Tensor) -> Tensor:
@@ -14,7 +14,7 @@ def rake(draws: Tensor, target: Tensor) -> Tensor:
 
     Iterative proportional fitting: of all draws with this mean, those nearest to the given ones in relative entropy.
     """
-    moved, target = draws.double().clamp(min=LEAST), target.double().clamp(min=LEAST)
+    moved, target = draws.double().clamp(min=SMALLEST_PROBABILITY), target.double().clamp(min=SMALLEST_PROBABILITY)
     for _ in range(ROUNDS):
         moved = moved * (target / moved.mean(0))
         moved = moved / moved.sum(-1, keepdim=True)

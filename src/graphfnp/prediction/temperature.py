@@ -30,7 +30,7 @@ def fit_temperature(logits: Tensor, y: Tensor, low: float, high: float, class_we
     return _minimum(loss, low, high)
 
 
-def can_tell(logits: Tensor, y: Tensor) -> bool:
+def labels_suffice(logits: Tensor, y: Tensor) -> bool:
     """Are the labels enough, of two classes or more, and the logits finite?"""
     return len(y) >= FEWEST_GRAPHS and len(y.unique()) >= 2 and bool(logits.isfinite().all())
 

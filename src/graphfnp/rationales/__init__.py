@@ -4,9 +4,9 @@ PUBLIC = {  # what other packages may use, by module
     "config": "DecodingConfig decoding_for",
     "correlations": "correlations",
     "evidence": "alerts_of",
-    "explain": "LEAST RationaleExplanations explain_by_rationales",
+    "explain": "SMALLEST_CORRELATION RationaleExplanations explain_by_rationales",
     "find": "find_rationales",
     "measures": "rationale_measures",
     "records": "rationale_records",
-    "store": "DECODED REVISION Decoded decode load_decoded save_decoded",
+    "store": "DECODED REVISION DecodedRationales decode load_decoded save_decoded",
 }

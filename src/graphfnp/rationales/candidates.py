@@ -12,7 +12,7 @@ from graphfnp.chemistry.repair import repaired
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.chemistry.valence import valence_rules
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, part
+from graphfnp.graphs.structure import Structure, substructure
 from graphfnp.graphs.subgraph_search import adjacency
 from graphfnp.graphs.subgraphs import random_connected_nodes
 from graphfnp.methods.rationales import Rationales, Source
@@ -46,7 +46,7 @@ class Candidates:
         unique, seen = Candidates(), set()
         hetero = [schema.kind == "molecule" and read_token(name)[0] not in (1, 6) for name in schema.node_types]
         for structure, owner, source in zip(self.structures, self.owner, self.source, strict=True):
-            attached = sum(hetero[structure.node_type[node]] for node in set(structure.open))
+            attached = sum(hetero[structure.node_type[node]] for node in set(structure.cut_bonds))
             key = (attached, refined_hash(structure))
             if key not in seen:
                 seen.add(key)
@@ -92,14 +92,16 @@ def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Gene
     if schema.kind == "molecule":
         most = int(config.largest * (1 + nodes_per_size(schema)))
         for structure in structures:
-            parts += [part(structure, nodes) for nodes in islice(fragments(structure, schema, most), PARTS_OF_A_GRAPH)]
+            parts += [
+                substructure(structure, nodes) for nodes in islice(fragments(structure, schema, most), PARTS_OF_A_GRAPH)
+            ]
     else:
         batch = graphs.batch()
         for _ in range(max(1, config.candidates // max(1, len(graphs)))):
             sizes = torch.randint(config.smallest, config.largest + 1, (len(graphs),), generator=generator)
             kept = random_connected_nodes(batch, sizes, generator)
             owner, local = batch.batch[kept], kept - batch.ptr[batch.batch[kept]]
-            parts += [part(structure, local[owner == g].tolist()) for g, structure in enumerate(structures)]
+            parts += [substructure(structure, local[owner == g].tolist()) for g, structure in enumerate(structures)]
     return [one for one in parts if config.smallest <= counted_size(one.node_type, schema) <= config.largest]
 
 

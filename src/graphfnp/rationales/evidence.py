@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphfnp.chemistry.alerts import ALERTS, alerts_in
 from graphfnp.chemistry.attachments import fragment_of
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure, as_networkx
@@ -85,14 +85,14 @@ def data_evidence(
     near = correlations(model, train)
     assert near is not None
     elsewhere = None if test is None or not len(test) else correlations(model, test)
-    searched = _searched(train)
-    fresh = None if test is None or not len(test) else _searched(test)
+    substructures = _substructure_index(train)
+    fresh = None if test is None or not len(test) else _substructure_index(test)
     known: dict[str, Tensor] = {}
 
     def holds_alert(name: str) -> Tensor:
         if name not in known:
             patterns = [smarts for key, smarts in ALERTS.items() if key.split(" (")[0] == name]
-            known[name] = torch.stack([searched.contain_smarts(smarts) for smarts in patterns]).any(0)
+            known[name] = torch.stack([substructures.contain_smarts(smarts) for smarts in patterns]).any(0)
         return known[name]
 
     result = []
@@ -102,7 +102,7 @@ def data_evidence(
             enrichment("structure", some.contain(structure), some.graphs.y, label)
             if some is not None and structure is not None and not train.schema.is_continuous
             else None
-            for some in (searched, fresh)
+            for some in (substructures, fresh)
         ]
         alerts = [] if structure is None else alerts_of(structure, train.schema)
         own = near[:, number].masked_fill(train.y != label, -1.0)
@@ -113,7 +113,7 @@ def data_evidence(
                 None if elsewhere is None or test is None else coverage(elsewhere, test.y, number, label),
                 pattern,
                 pattern_test,
-                tuple(enrichment(name, holds_alert(name), searched.graphs.y, label) for name in alerts),
+                tuple(enrichment(name, holds_alert(name), substructures.graphs.y, label) for name in alerts),
                 tuple(zip(best.indices.tolist(), best.values.tolist(), strict=True)),
             )
         )
@@ -139,15 +139,15 @@ def alerts_of(structure: Structure, schema: Schema) -> list[str]:
     return [] if molecule is None else list(alerts_in(molecule))
 
 
-def _searched(graphs: PackedGraphs) -> Searched:
-    """All molecules; of other graphs a number that can be searched, evenly from each class."""
+def _substructure_index(graphs: PackedGraphs) -> SubstructureIndex:
+    """All molecules; of other graphs a number that can be substructures, evenly from each class."""
     if graphs.schema.kind == "molecule":
-        return Searched(graphs)
+        return SubstructureIndex(graphs)
     chosen: list[Tensor] = []
     for label in range(graphs.num_classes):
         own = torch.where(graphs.y == label)[0]
         chosen.append(own[:: max(1, -(-len(own) // SEARCHED))])
-    return Searched(graphs.select(torch.cat(chosen).sort().values))
+    return SubstructureIndex(graphs.select(torch.cat(chosen).sort().values))
 
 
 def agreement(

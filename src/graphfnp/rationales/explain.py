@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.rationales.neighbourhoods import node_links
 
-LEAST = 0.05  # a rationale that is linked less often than this explains nothing
+SMALLEST_CORRELATION = 0.05  # a rationale that is linked less often than this explains nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,12 @@ def explain_by_rationales(
     own = rationales.label == target[:, None]
     places: list[dict[int, tuple[int, ...]]] = [{} for _ in range(len(graphs))]
     if rationales.structures and not graphs.schema.is_continuous:
-        searched = Searched(graphs)
+        substructures = SubstructureIndex(graphs)
         for number, structure in enumerate(rationales.structures):
             if structure is None:
                 continue
-            asked = torch.where(own[:, number] & (correlation[:, number] >= LEAST))[0].tolist()
-            for graph, nodes in zip(asked, searched.all_places(structure, asked), strict=True):
+            asked = torch.where(own[:, number] & (correlation[:, number] >= SMALLEST_CORRELATION))[0].tolist()
+            for graph, nodes in zip(asked, substructures.all_places(structure, asked), strict=True):
                 if nodes:
                     places[graph][number] = nodes
     return RationaleExplanations(

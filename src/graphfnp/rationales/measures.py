@@ -7,7 +7,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
@@ -27,16 +27,16 @@ def rationale_measures(
     """Of each rationale ``link_precision``, ``holder_auc`` and ``deletion``; of the model all that is not of one."""
     kappa = graph_kernels(model, graphs)
     scores = link_scores(kappa, graphs.y, rationales.label)
-    searched = None if graphs.schema.is_continuous else Searched(graphs)
+    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
     each = []
     for j, label in enumerate(rationales.label.tolist()):
         structure = rationales.structures[j] if rationales.structures else None
         record: dict[str, float | None] = {"link_precision": float(scores.precision[j])}
         own = torch.where(graphs.y == label)[0]
-        if structure is None or searched is None:
+        if structure is None or substructures is None:
             each.append({**record, "holder_auc": None, "deletion": None})
             continue
-        places = searched.all_places(structure, own.tolist())
+        places = substructures.all_places(structure, own.tolist())
         holds = torch.tensor([bool(nodes) for nodes in places], dtype=torch.bool)
         auc = None
         if min(int(holds.sum()), int((~holds).sum())) >= HOLDERS:

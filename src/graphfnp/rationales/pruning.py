@@ -7,7 +7,7 @@ from torch import Tensor
 from graphfnp.chemistry.fragments import units
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, part
+from graphfnp.graphs.structure import Structure, as_networkx, substructure
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig, counted_size
@@ -49,7 +49,7 @@ def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) 
         rest = whole - unit
         if not rest or not nx.is_connected(graph.subgraph(rest)):
             continue
-        smaller = part(structure, rest)
+        smaller = substructure(structure, rest)
         if counted_size(smaller.node_type, schema) < config.smallest:
             continue
         if schema.kind != "molecule" or structure_to_mol(smaller, schema) is not None:

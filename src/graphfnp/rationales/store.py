@@ -28,7 +28,7 @@ NUMBERS = ("class_probability", "similarity", "log_odds")
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class DecodedRationales:
     """Rationales with their structures, what the data said of them, and the training graphs they name."""
 
     rationales: Rationales
@@ -42,7 +42,7 @@ def decode(
     config: DecodingConfig | None = None,
     seed: int = 0,
     others: Sequence[Rationales] = (),
-) -> Decoded:
+) -> DecodedRationales:
     """Find the rationales of a model; with its dataset also their evidence there."""
     schema = model.classifier.schema
     train = None if dataset is None else dataset.train
@@ -60,10 +60,10 @@ def decode(
     for record in records:
         for near in record.get("nearest", ()):
             near["example"] = place[near["graph"]]
-    return Decoded(found, records, None if train is None else train.select(named))
+    return DecodedRationales(found, records, None if train is None else train.select(named))
 
 
-def save_decoded(decoded: Decoded, folder: Path, key: Mapping[str, Any]) -> None:
+def save_decoded(decoded: DecodedRationales, folder: Path, key: Mapping[str, Any]) -> None:
     """One file: graphs and continuous features as tensors, all else as JSON in its header."""
     rationales, examples = decoded.rationales, decoded.examples
     tensors: dict[str, Tensor] = {}
@@ -71,7 +71,7 @@ def save_decoded(decoded: Decoded, folder: Path, key: Mapping[str, Any]) -> None
     for number, structure in enumerate(rationales.structures):
         if structure is not None and structure.x is not None:
             tensors[f"x.{number}"] = structure.x
-        structures.append(None if structure is None else {n: v for n, v in vars(structure).items() if n != "x"})
+        structures.append(None if structure is None else _structure_record(structure))
     tensors |= {name: value for name in NUMBERS if (value := getattr(rationales, name)) is not None}
     if examples is not None:
         fields = {name: getattr(examples, name) for name in FIELDS}
@@ -86,7 +86,7 @@ def save_decoded(decoded: Decoded, folder: Path, key: Mapping[str, Any]) -> None
     write_tensors(folder / DECODED, tensors, record)
 
 
-def load_decoded(folder: Path, model: TrainedModel) -> tuple[Decoded, Mapping[str, Any]]:
+def load_decoded(folder: Path, model: TrainedModel) -> tuple[DecodedRationales, Mapping[str, Any]]:
     """What was kept, and the key it was kept under."""
     tensors, record = read_tensors(folder / DECODED)
     schema = model.classifier.schema
@@ -96,14 +96,21 @@ def load_decoded(folder: Path, model: TrainedModel) -> tuple[Decoded, Mapping[st
     numbers = {name: tensors.get(name) for name in NUMBERS}
     rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)  # type: ignore[arg-type]
     examples = _examples(tensors, schema, record["text"]) if "examples.x" in tensors else None
-    return Decoded(rationales, record["records"], examples), record["key"]
+    return DecodedRationales(rationales, record["records"], examples), record["key"]
+
+
+def _structure_record(structure: Structure) -> dict[str, Any]:
+    """Cut bonds are called "open" in files, as they were when the first of them was written."""
+    record = {name: value for name, value in vars(structure).items() if name != "x"}
+    record["open"] = record.pop("cut_bonds")
+    return record
 
 
 def _structure(record: Mapping[str, Any] | None, x: Tensor | None) -> Structure | None:
     if record is None:
         return None
     fields = {name: tuple(tuple(one) if isinstance(one, list) else one for one in v) for name, v in record.items()}
-    return Structure(**fields, x=x)  # type: ignore[arg-type]
+    return Structure(cut_bonds=fields.pop("open", ()), **fields, x=x)  # type: ignore[arg-type]
 
 
 def _examples(tensors: Mapping[str, Tensor], schema: Schema, text: Sequence[str] | None) -> PackedGraphs:

@@ -7,7 +7,7 @@ from typing import Any
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales, leans_on
-from graphfnp.rationales.explain import LEAST, RationaleExplanations
+from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
 from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.palette import hue
@@ -50,7 +50,7 @@ def explanation_records(
                     "weight": round(float(weight[j]), 4), "nodes": list(found.places[graph].get(j, ())),
                 }
                 for j in row.argsort(descending=True).tolist()[:SHOWN]
-                if row[j] >= LEAST
+                if row[j] >= SMALLEST_CORRELATION
             ],
             "unreached": round(float(found.unreached[graph]), 4),
             "leans_on": leans_on(float(found.unreached[graph])),

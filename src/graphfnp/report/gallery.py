@@ -8,7 +8,7 @@ import torch
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
@@ -123,7 +123,7 @@ def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: P
     everyone = list(range(len(graphs)))
     places: list[tuple[int, ...]] = [()] * len(graphs)
     if structure is not None and not examples.schema.is_continuous:
-        places = Searched(graphs).all_places(structure, everyone)
+        places = SubstructureIndex(graphs).all_places(structure, everyone)
     return [
         Thumb(
             drawn(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import Searched
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
@@ -26,7 +26,7 @@ def inputs_over_rationales(
     """For each rationale the graph of its predicted class that is most correlated and holds it, the match marked."""
     shown = [(j, one) for j, one in enumerate(rationales.structures) if one is not None][: COLUMNS * ROWS]
     names = [short_name(name, 12) for name in graphs.schema.class_names]
-    searched = None if graphs.schema.is_continuous else Searched(graphs)
+    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = Figure(figsize=(1.9 * COLUMNS, 3.3 * rows))
     cells = figure.subplots(2 * rows, COLUMNS, squeeze=False)
@@ -37,7 +37,7 @@ def inputs_over_rationales(
         label = int(rationales.label[j])
         of_class = torch.where(predictions.label == label)[0]
         own = of_class[correlation[of_class, j].argsort(descending=True)].tolist()
-        places = [()] * len(own) if searched is None else searched.all_places(structure, own)
+        places = [()] * len(own) if substructures is None else substructures.all_places(structure, own)
         graph, nodes = next(((g, p) for g, p in zip(own, places, strict=True) if p), (own[0] if own else None, ()))
         below.imshow(_pixels(picture_structure(structure, graphs.schema)))
         below.set_title(f"R{j + 1} {names[label]}", fontsize=8, color=hue(label), loc="center", pad=2)

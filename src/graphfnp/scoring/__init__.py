@@ -4,6 +4,6 @@ PUBLIC = {  # what other packages may use, by module
     "parts": "Counts",
     "record_files": "ENDINGS check_target write_record_file",
     "rows": "can_stream",
-    "score_file": "How Watch about_model score_file",
+    "score_file": "Execution Watch about_model score_file",
     "scorer": "Settings",
 }

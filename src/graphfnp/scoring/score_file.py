@@ -26,7 +26,7 @@ Watch = Callable[[int, int, int], None]  # rows done, of them done before, rows 
 
 
 @dataclass(frozen=True)
-class How:
+class Execution:
     """Where the work is done; nothing here changes a byte of the result."""
 
     engine: Engine = "local"
@@ -46,7 +46,7 @@ def score_file(
     target: Path | str,
     smiles: str | None = None,
     settings: Settings | None = None,
-    how: How | None = None,
+    execution: Execution | None = None,
     restart: bool = False,
     watch: Watch | None = None,
     raw: bool = False,
@@ -57,7 +57,7 @@ def score_file(
     kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
     spreadsheet would take for formulas as they are.
     """
-    source, target, settings, how = Path(source), Path(target), settings or Settings(), how or How()
+    source, target, settings, execution = Path(source), Path(target), settings or Settings(), execution or Execution()
     check_target(target, source)
     Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
     is_csv = target.suffix == ".csv"
@@ -71,7 +71,7 @@ def score_file(
         "versions": {name: version(name) for name in ("graphfnp", "torch", "rdkit")},
     }
     with parts.opened(manifest, restart):
-        counts, total = _score_missing(scorer, file, parts, how, watch or (lambda done, before, rows: None))
+        counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
         counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
@@ -81,7 +81,9 @@ def score_file(
     return counts
 
 
-def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, watch: Watch) -> tuple[Counts, int]:
+def _score_missing(
+    scorer: Scorer, file: MoleculeFile, parts: Parts, execution: Execution, watch: Watch
+) -> tuple[Counts, int]:
     """Score every chunk that has no part yet; counts of all, and the number of chunks."""
     found: dict[int, Counts] = {}
     done = before = 0
@@ -95,7 +97,7 @@ def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, w
             else:
                 yield chunk
 
-    for chunk, table in _scored(scorer, missing(), how):
+    for chunk, table in _scored(scorer, missing(), execution):
         found[chunk.number] = parts.write(chunk.number, chunk.start, table)
         done += len(chunk.texts)
         watch(done, before, max(file.num_rows, done))
@@ -103,10 +105,10 @@ def _score_missing(scorer: Scorer, file: MoleculeFile, parts: Parts, how: How, w
     return sum((found[number] for number in sorted(found)), Counts()), len(found)
 
 
-def _scored(scorer: Scorer, chunks: Iterator[Chunk], how: How) -> Iterator[tuple[Chunk, pa.Table]]:
-    if how.engine == "ray":
-        return scored_by_ray(scorer, chunks, max(how.workers, 1), how.address)
-    return scored_locally(scorer, chunks, how.workers)
+def _scored(scorer: Scorer, chunks: Iterator[Chunk], execution: Execution) -> Iterator[tuple[Chunk, pa.Table]]:
+    if execution.engine == "ray":
+        return scored_by_ray(scorer, chunks, max(execution.workers, 1), execution.address)
+    return scored_locally(scorer, chunks, execution.workers)
 
 
 def about_model(model: TrainedModel) -> dict[str, Any]:

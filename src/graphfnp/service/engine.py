@@ -15,7 +15,7 @@ from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import explain_by_rationales
-from graphfnp.rationales.store import Decoded
+from graphfnp.rationales.store import DecodedRationales
 from graphfnp.report.explanation_page import explanation_records
 from graphfnp.runs.card import model_card
 from graphfnp.runs.run import Run
@@ -34,7 +34,7 @@ class Engine:
     """A run's model with its decoded rationales; ``decoded`` is None if the method has none."""
 
     run: Run
-    decoded: Decoded | None
+    decoded: DecodedRationales | None
     config: ServiceConfig
 
     @property
@@ -71,7 +71,7 @@ class Engine:
         labels = torch.full((len(rows),), UNLABELLED)
         return packed(arrays, labels, self.model.classifier.schema, [row.given for row in rows])
 
-    def _explanations(self, graphs: PackedGraphs, decoded: Decoded) -> list[dict[str, Any]]:
+    def _explanations(self, graphs: PackedGraphs, decoded: DecodedRationales) -> list[dict[str, Any]]:
         found = explain_by_rationales(self.model, decoded.rationales, graphs)
         shown = ("correlation", "rationales", "unreached", "leans_on", "edges")
         return [{name: record[name] for name in shown} for record in explanation_records(found, decoded.rationales)]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidRun
 from graphfnp.graphs.packed import Batch, PackedGraphs
-from graphfnp.graphs.subgraphs import beside_parts
+from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import GraphClassifier, Phase, check_partition
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibrate import fit_held_out, held_back
@@ -122,7 +122,7 @@ class _Loop:
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
             if self.parts:
-                batch = beside_parts(batch, self.parts, self.graphs.schema.features)
+                batch = beside_subgraphs(batch, self.parts, self.graphs.schema.features)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)

@@ -5,7 +5,7 @@ import torch
 from checks import close, new
 
 from graphfnp.graphs.packed import Batch, PackedGraphs
-from graphfnp.methods.baselines.dropedge import thinned as without_edges
+from graphfnp.methods.baselines.dropedge import without_some_edges as without_edges
 
 
 def test_edges_go_in_both_directions_together_and_about_as_often_as_said(motifs: PackedGraphs) -> None:

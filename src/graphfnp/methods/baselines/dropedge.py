@@ -31,10 +31,10 @@ class DropEdge(Vanilla):
         super().__init__(schema, config or DropEdgeConfig(), backbone)
 
     def encode(self, batch: Batch) -> Tensor:
-        return super().encode(thinned(batch, self.config.edge_dropout) if self.training else batch)
+        return super().encode(without_some_edges(batch, self.config.edge_dropout) if self.training else batch)
 
 
-def thinned(batch: Batch, edge_dropout: float) -> Batch:
+def without_some_edges(batch: Batch, edge_dropout: float) -> Batch:
     """Without the edges a coin has chosen: one coin for both directions, so that edges still go both ways."""
     pair, count = pair_numbers(batch)
     kept = (torch.rand(count, device=pair.device) >= edge_dropout)[pair]

@@ -1,4 +1,4 @@
-"""MC-Dropout: dropout stays on in prediction, and every draw is another thinned network (Gal and Ghahramani)."""
+"""MC-Dropout: dropout stays on in prediction, and every draw is another dropping_units network (Gal and Ghahramani)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ class MCDropout(Vanilla):
     def encode(self, batch: Batch) -> Tensor:
         if not self.training:
             return super().encode(batch)
-        with thinned(self, lambda h: torch.rand(batch.num_graphs, h.shape[-1], device=h.device)[batch.batch]):
+        with dropping_units(self, lambda h: torch.rand(batch.num_graphs, h.shape[-1], device=h.device)[batch.batch]):
             return super().encode(batch)
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
@@ -57,11 +57,11 @@ class MCDropout(Vanilla):
         return torch.stack([self._draw(batch, stream(seed, "dropout", draw)) for draw in range(num_draws)])
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        with thinned(self, torch.rand_like):
+        with dropping_units(self, torch.rand_like):
             return super().loss(batch, encoded)
 
     def _draw(self, batch: Batch, generator: torch.Generator) -> Tensor:
-        with thinned(self, lambda h: torch.rand(h.shape[-1], generator=generator).to(h)):
+        with dropping_units(self, lambda h: torch.rand(h.shape[-1], generator=generator).to(h)):
             return self.head(torch.relu(super().encode(batch)))
 
 
@@ -78,7 +78,7 @@ class ChannelDropout(nn.Module):
 
 
 @contextmanager
-def thinned(network: nn.Module, uniform: Callable[[Tensor], Tensor]) -> Iterator[None]:
+def dropping_units(network: nn.Module, uniform: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """Inside the block the network drops channels as ``uniform`` says."""
     dropouts = [part for part in network.modules() if isinstance(part, ChannelDropout)]
     for dropout in dropouts:

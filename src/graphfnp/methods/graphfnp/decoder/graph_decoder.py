@@ -12,7 +12,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Schema
 from graphfnp.methods.graphfnp.decoder.breadth_first import DecisionBatch
 from graphfnp.methods.graphfnp.decoder.layers import DecoderLayer, EdgeHead, NodeHead, NodeInput, pair_feature, rows
-from graphfnp.methods.graphfnp.decoder.states import DecoderStates, Inputs, Moments, causal_states, prefix_states
+from graphfnp.methods.graphfnp.decoder.states import DecisionPoints, DecoderStates, Inputs, causal_states, prefix_states
 
 STATES = {"causal": causal_states, "prefix": prefix_states}
 
@@ -54,13 +54,13 @@ class GraphDecoder(nn.Module):
 
     def log_likelihood(self, decisions: DecisionBatch, z: Tensor) -> Tensor:
         """[graphs]: log p(G | z, n) if conditioned on size, else log p(G | z); z is [graphs, dims]."""
-        moments = Moments.of(decisions, with_stop=not self.config.size_condition)
+        points = DecisionPoints.of(decisions, with_stop=not self.config.size_condition)
         inputs = self._inputs(decisions)
-        states = STATES[self.config.form](self.message_layers, inputs, decisions, moments)
-        nodes = self._node_log_probability(decisions, moments, states, z)
-        edges = self._edge_log_probability(decisions, moments, states, z)
+        states = STATES[self.config.form](self.message_layers, inputs, decisions, points)
+        nodes = self._node_log_probability(decisions, points, states, z)
+        edges = self._edge_log_probability(decisions, points, states, z)
         total = torch.zeros(decisions.num_graphs, dtype=nodes.dtype, device=nodes.device)
-        return total.index_add(0, moments.graph, nodes).index_add(0, decisions.graph[decisions.new], edges)
+        return total.index_add(0, points.graph, nodes).index_add(0, decisions.graph[decisions.new], edges)
 
     def _inputs(self, decisions: DecisionBatch) -> Inputs:
         if decisions.x is None:
@@ -69,13 +69,13 @@ class GraphDecoder(nn.Module):
         return Inputs(self.node_input(decisions.node_type, decisions.x), every)
 
     def _node_log_probability(
-        self, decisions: DecisionBatch, moments: Moments, states: DecoderStates, z: Tensor
+        self, decisions: DecisionBatch, points: DecisionPoints, states: DecoderStates, z: Tensor
     ) -> Tensor:
-        """[moments]: log p(type or stop) and, for continuous features, log N(x_t)."""
+        """[points]: log p(type or stop) and, for continuous features, log N(x_t)."""
         head = self.node_head
-        context = head.context(states.partial_graph, z, moments.graph, moments.step, moments.cycles, decisions.sizes)
+        context = head.context(states.partial_graph, z, points.graph, points.step, points.cycles, decisions.sizes)
         hidden = head.hidden(states.last, context)
-        logits = self.mask_stop(head.kind(hidden), moments.step)
+        logits = self.mask_stop(head.kind(hidden), points.step)
         stop = decisions.node_type.new_full((len(hidden) - decisions.num_nodes,), len(self.schema.node_types))
         result = -functional.cross_entropy(logits, torch.cat([decisions.node_type, stop]), reduction="none")
         if decisions.x is not None:
@@ -85,11 +85,11 @@ class GraphDecoder(nn.Module):
         return result
 
     def _edge_log_probability(
-        self, decisions: DecisionBatch, moments: Moments, states: DecoderStates, z: Tensor
+        self, decisions: DecisionBatch, points: DecisionPoints, states: DecoderStates, z: Tensor
     ) -> Tensor:
         """[pairs]: log p(edge class)."""
         head, nodes = self.edge_head, decisions.num_nodes
-        graph, step, cycles = moments.graph[:nodes], moments.step[:nodes], moments.cycles[:nodes]
+        graph, step, cycles = points.graph[:nodes], points.step[:nodes], points.cycles[:nodes]
         context = head.context(states.partial_graph[:nodes], z, graph, step, cycles, decisions.sizes)
         new = rows(head.new(states.new), states.new_row) + rows(context, states.owner)
         feature = pair_feature(decisions.degree, decisions.new - decisions.old, decisions.tree_distance)

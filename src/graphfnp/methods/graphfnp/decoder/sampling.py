@@ -79,16 +79,16 @@ def sample(
     partial = PartialGraphs.empty(
         decoder.schema, count, room, torch.full((count,), room) if sizes is None else sizes, device
     )
-    writer = Writer(decoder, z, partial, temperature, generator or torch.Generator(), rules)
+    sampler = GraphSampler(decoder, z, partial, temperature, generator or torch.Generator(), rules)
     while partial.step < room and partial.growing.any():
-        writer.see_graph()
-        writer.add_node(may_stop=sizes is None and partial.step > 0)
-        writer.add_edges(connected)
-        writer.finish_node()
+        sampler.see_graph()
+        sampler.add_node(may_stop=sizes is None and partial.step > 0)
+        sampler.add_edges(connected)
+        sampler.finish_node()
     return structures_of(partial, decoder.schema.is_continuous)
 
 
-class Writer:
+class GraphSampler:
     """One step of all candidates: states of the nodes that are there, then a node, then its edges."""
 
     def __init__(

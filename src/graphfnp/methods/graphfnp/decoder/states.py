@@ -11,15 +11,15 @@ from graphfnp.methods.graphfnp.decoder.layers import DecoderLayer, rows
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class DecisionPoints:
     """Points where a node is decided: a partial graph of ``step`` nodes of ``graph``; the first are the nodes' own."""
 
-    graph: Tensor  # [moments]
-    step: Tensor  # [moments]
-    cycles: Tensor  # [moments]: independent cycles of the partial graph
+    graph: Tensor  # [points]
+    step: Tensor  # [points]
+    cycles: Tensor  # [points]: independent cycles of the partial graph
 
     @classmethod
-    def of(cls, decisions: DecisionBatch, with_stop: bool) -> "Moments":
+    def of(cls, decisions: DecisionBatch, with_stop: bool) -> "DecisionPoints":
         """One before each node and, ``with_stop``, one after the last node of each graph."""
         graph, step = decisions.graph, decisions.step
         if with_stop:
@@ -42,8 +42,8 @@ class DecoderStates:
     old: Tensor  # [old rows, width]: h_j as a candidate
     pair_new: Tensor  # [pairs]: state of t
     pair_old: Tensor  # [pairs]: row of ``old``
-    last: Tensor  # [moments, width]: h of the last node, 0 in an empty graph
-    partial_graph: Tensor  # [moments, width]: mean of h over the partial graph, 0 if it is empty
+    last: Tensor  # [points, width]: h of the last node, 0 in an empty graph
+    partial_graph: Tensor  # [points, width]: mean of h over the partial graph, 0 if it is empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class _NewNodes:
 
 
 def causal_states(
-    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, moments: Moments
+    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, points: DecisionPoints
 ) -> DecoderStates:
     """Messages go from earlier to later nodes only, so that a node's state is final once its edges are decided."""
     nodes = _NewNodes(decisions, inputs)
@@ -98,9 +98,9 @@ def causal_states(
     for layer in layers:
         new = layer(new, nodes.received(layer.messages(new, nodes.final[nodes.source], nodes.edge_type)))
     old = rows(new, nodes.final)
-    begin = decisions.ptr[moments.graph]
+    begin = decisions.ptr[points.graph]
     running = _running_sum(old)
-    total = (rows(running, begin + moments.step) - rows(running, begin)).to(old.dtype)
+    total = (rows(running, begin + points.step) - rows(running, begin)).to(old.dtype)
     return DecoderStates(
         new=new,
         new_row=nodes.new_row,
@@ -108,24 +108,24 @@ def causal_states(
         old=old,
         pair_new=nodes.pair_new,
         pair_old=decisions.old,
-        last=rows(old, (begin + moments.step - 1).clamp(min=0)) * (moments.step > 0).unsqueeze(1),
-        partial_graph=total / moments.step.clamp(min=1).unsqueeze(1),
+        last=rows(old, (begin + points.step - 1).clamp(min=0)) * (points.step > 0).unsqueeze(1),
+        partial_graph=total / points.step.clamp(min=1).unsqueeze(1),
     )
 
 
 def prefix_states(
-    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, moments: Moments
+    layers: Sequence[DecoderLayer], inputs: Inputs, decisions: DecisionBatch, points: DecisionPoints
 ) -> DecoderStates:
     """The layers run over every partial graph afresh, messages going both ways: the letter of the paper."""
     nodes = _NewNodes(decisions, inputs)
-    begin = decisions.ptr[moments.graph]
-    row_start = moments.step.cumsum(0) - moments.step
-    member = _ranges(begin, moments.step)  # node of each row (moment, node)
-    moment = torch.repeat_interleave(torch.arange(len(begin), device=begin.device), moments.step)
+    begin = decisions.ptr[points.graph]
+    row_start = points.step.cumsum(0) - points.step
+    member = _ranges(begin, points.step)  # node of each row (moment, node)
+    moment = torch.repeat_interleave(torch.arange(len(begin), device=begin.device), points.step)
     shift = row_start - begin  # row of node v at moment m: v + shift[m]
 
     edge_ptr = torch.cat([nodes.edge_end.new_zeros(1), nodes.edge_end])
-    edge_count = edge_ptr[begin + moments.step] - edge_ptr[begin]
+    edge_count = edge_ptr[begin + points.step] - edge_ptr[begin]
     edge = _ranges(edge_ptr[begin], edge_count)
     edge_shift = torch.repeat_interleave(shift, edge_count)
     a, b = nodes.source[edge] + edge_shift, nodes.target[edge] + edge_shift
@@ -140,8 +140,8 @@ def prefix_states(
         old, new = layer(old, old_received), layer(new, received)
     total = old.new_zeros(len(begin), old.shape[1]).index_add(0, moment, old)
     last = torch.zeros_like(total)
-    filled = torch.where(moments.step > 0)[0]
-    last = last.index_copy(0, filled, old[(row_start + moments.step - 1)[filled]])
+    filled = torch.where(points.step > 0)[0]
+    last = last.index_copy(0, filled, old[(row_start + points.step - 1)[filled]])
     return DecoderStates(
         new=new,
         new_row=nodes.new_row,
@@ -150,7 +150,7 @@ def prefix_states(
         pair_new=nodes.pair_new,
         pair_old=decisions.old + shift[decisions.new],
         last=last,
-        partial_graph=total / moments.step.clamp(min=1).unsqueeze(1),
+        partial_graph=total / points.step.clamp(min=1).unsqueeze(1),
     )
 
 
