@@ -11,7 +11,7 @@ from torch_geometric.explain import Explainer, ModelConfig
 from torch_geometric.nn import GCNConv, GINConv, MessagePassing, global_mean_pool
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.explain import EXPLAINERS, explain, make_explainer
+from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gstarx import GStarX, GStarXConfig
 from graphfnp.explainers.pg_explainer import PGExplainer, PGExplainerConfig
@@ -25,7 +25,7 @@ QUICK: dict[str, Callable[[int], Any]] = {
     "pg-explainer": lambda seed: PGExplainer(PGExplainerConfig(epochs=3), seed),
     "subgraphx": lambda seed: SubgraphX(SubgraphXConfig(rollouts=3, samples=8), seed),
     "gstarx": lambda seed: GStarX(GStarXConfig(max_sample_size=5), seed),
-    "gsat": lambda seed: make_explainer("gsat", seed=seed),
+    "gsat": lambda seed: EXPLAINERS["gsat"].make(None, seed),
 }
 every_explainer = pytest.mark.parametrize("name", EXPLAINERS)
 explainers_of_any_model = pytest.mark.parametrize("name", [name for name in EXPLAINERS if name != "gsat"])

@@ -5,9 +5,19 @@ import pytest
 
 from graphfnp.explainers.gstarx import hamiache_navarro
 from graphfnp.explainers.node_sets import components, connected_sets, members, neighbour_sets, subsets
-from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value, shapley_values
+from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value
 
 CHAIN = neighbour_sets(3, [(0, 1), (1, 2)])
+
+
+def shapley_values(worth, num_players, draws=None) -> list[float]:
+    """The value of every player; exact without draws."""
+    everyone = (1 << num_players) - 1
+    draws = range(1 << num_players) if draws is None else draws
+    return [
+        shapley_value(worth, 1 << player, predecessors(everyone & ~(1 << player), draws))
+        for player in members(everyone)
+    ]
 
 
 def limit_of_associated_games(worth, num_nodes, neighbours, tau=0.01, steps=20_000) -> np.ndarray:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from graphfnp.metrics.selective import ood_auroc, risk_coverage
+from graphfnp.metrics.selective import risk_coverage
 
 
 def test_risk_is_the_share_of_errors_among_the_most_certain():
@@ -22,9 +22,3 @@ def test_equally_uncertain_graphs_count_with_their_mean_error_in_any_order():
 def test_uncertainty_that_ranks_errors_last_has_less_area_than_its_opposite():
     error = (torch.rand(200, generator=torch.Generator().manual_seed(0)) < 0.3).float()
     assert risk_coverage(error, error).area < float(error.mean()) < risk_coverage(-error, error).area
-
-
-def test_foreign_graphs_with_higher_scores_are_told_apart():
-    assert ood_auroc(torch.tensor([0.1, 0.2]), torch.tensor([0.3, 0.4])) == 1.0
-    assert ood_auroc(torch.tensor([0.1, 0.2]), torch.tensor([0.2, 0.05])) == pytest.approx((0 + 0 + 1 + 0.5) / 4)
-    assert ood_auroc(torch.tensor([0.1]), torch.tensor([])) is None

@@ -12,7 +12,7 @@ from sample_reports import MOLECULES, motif, pack_molecules
 from graphfnp.datasets.ba2motifs import HOUSE, generate_ba2motifs
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.report.drawing import draw_graph, draw_structure, picture_graph, picture_structure
+from graphfnp.report.drawing import picture_graph, picture_structure
 from graphfnp.report.layout import place_nodes
 from graphfnp.report.molecule import MoleculePicture
 from graphfnp.report.palette import ALERT
@@ -20,6 +20,14 @@ from graphfnp.report.sketch import Sketch
 
 PLAIN = Schema(("a", "b"))
 BENZENE = Structure((0,) * 6, ((0, 1, 3), (1, 2, 3), (2, 3, 3), (3, 4, 3), (4, 5, 3), (0, 5, 3)))
+
+
+def draw_graph(graphs: PackedGraphs, index: int) -> str:
+    return picture_graph(graphs, index).svg()
+
+
+def draw_structure(structure: Structure, schema: Schema, highlight_nodes=(), highlight_edges=()) -> str:
+    return picture_structure(structure, schema, highlight_nodes, highlight_edges).svg()
 
 
 def words_graph(sentence: str, num_nodes: int) -> PackedGraphs:

@@ -76,10 +76,6 @@ class ValenceRules:
         left = (self.left - taken + self._open(partial, slice(new, new + 1))[:, 0])[:, None] - 2 * self.order
         return (allowed & ((left > 0) | ~more)) | (torch.arange(len(self.order)) == 0)
 
-    def reorder(self, parent: Tensor) -> None:
-        """Candidates were replaced by copies of others."""
-        self.left = self.left[parent]
-
     def _open(self, partial: PartialGraphs, nodes: slice) -> Tensor:
         """[candidates, nodes]: bonds that each of these atoms can still take."""
         kinds, edges = partial.node_type[:, nodes], partial.edge_class[:, nodes]

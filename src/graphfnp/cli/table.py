@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-DEFAULT = Path("results")
 Several = list[str] | None
 
 

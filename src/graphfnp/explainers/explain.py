@@ -141,11 +141,6 @@ def parts(
         yield Part(batch.x, batch.edge_index, others, batch.num_graphs)
 
 
-def make_explainer(name: str, schema: Schema | None = None, seed: int = 0) -> ExplainerAlgorithm:
-    """A new explainer of this name, with the published settings for graphs of the schema."""
-    return _named(name).make(schema, seed)
-
-
 def _named(name: str) -> Named:
     if name not in EXPLAINERS:
         raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join(EXPLAINERS)}", "choose one of these")

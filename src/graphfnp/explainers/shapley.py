@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from graphfnp.explainers.node_sets import NodeSet, from_rows, members, subsets
+from graphfnp.explainers.node_sets import NodeSet, from_rows, subsets
 from graphfnp.randomness import derive_seed
 
 
@@ -38,15 +38,3 @@ def shapley_value(
 ) -> float:
     """sum_T p(T) [v(T + player) - v(T)]; ``player`` may be many nodes that act as one, ``always`` are never absent."""
     return sum(weight * (worth(part | player | always) - worth(part | always)) for part, weight in before.items())
-
-
-def shapley_values(
-    worth: Callable[[NodeSet], float], num_players: int, draws: Sequence[NodeSet] | None = None
-) -> list[float]:
-    """The value of every player; exact without draws."""
-    everyone = (1 << num_players) - 1
-    draws = range(1 << num_players) if draws is None else draws
-    return [
-        shapley_value(worth, 1 << player, predecessors(everyone & ~(1 << player), draws))
-        for player in members(everyone)
-    ]

@@ -13,9 +13,3 @@ def degree_feature(edge_index: Tensor, num_nodes: int) -> Tensor:
     octaves = torch.floor(2 * torch.log2(degree.clamp(min=EXACT) / EXACT)).long()
     binned = torch.where(degree < EXACT, degree, EXACT + octaves)
     return binned.clamp(max=DEGREE_SIZE - 1).unsqueeze(1)
-
-
-def degree_names() -> tuple[str, ...]:
-    """A name for each bin, for plots and reports."""
-    edges = [int(EXACT * 2 ** (k / 2)) for k in range(DEGREE_SIZE - EXACT)]
-    return tuple(f"degree {d}" for d in range(EXACT)) + tuple(f"degree >= {d}" for d in edges)

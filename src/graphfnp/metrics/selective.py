@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 
@@ -27,11 +26,3 @@ def risk_coverage(uncertainty: Tensor, error: Tensor) -> RiskCoverage:
     kept = torch.arange(1, len(error) + 1, dtype=torch.double)
     risk = mean[group.sort().values].cumsum(0) / kept
     return RiskCoverage(kept / max(len(error), 1), risk, float(risk.mean()))
-
-
-def ood_auroc(score_in: Tensor, score_out: Tensor) -> float | None:
-    """P(score of a foreign graph > score of a familiar one), ties counted half; None if there is none of one kind."""
-    if len(score_in) == 0 or len(score_out) == 0:
-        return None
-    foreign = torch.cat([torch.zeros(len(score_in)), torch.ones(len(score_out))])
-    return float(roc_auc_score(foreign.numpy(), torch.cat([score_in, score_out]).numpy()))

@@ -23,20 +23,8 @@ DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
 Pairs = Collection[tuple[int, int]]
 
 
-def draw_graph(graphs: PackedGraphs, index: int) -> str:
-    """Graph ``index`` as SVG, the edges of ``edge_truth`` marked."""
-    return picture_graph(graphs, index).svg()
-
-
-def draw_structure(
-    structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
-) -> str:
-    """A structure as SVG, with some of its nodes and edges (pairs of node numbers) marked."""
-    return picture_structure(structure, schema, highlight_nodes, highlight_edges).svg()
-
-
 def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (), edges: Pairs | None = None) -> Picture:
-    """The same, in every format; with ``edges``, these are marked instead, and with ``nodes`` these nodes."""
+    """Graph ``index`` with the edges of ``edge_truth`` marked, or with these ``edges`` and ``nodes``."""
     graphs = graphs.select([index])
     structure = structures_from_graphs(graphs)[0]
     marked = (

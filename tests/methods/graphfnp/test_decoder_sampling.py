@@ -1,6 +1,7 @@
 """Graphs drawn from the decoder: frequencies against likelihoods, constraints, what it gives back after training."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
@@ -9,11 +10,39 @@ import torch
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_decisions
+from graphfnp.methods.graphfnp.decoder.breadth_first import DecisionBatch, breadth_first_decisions, decisions_in_order
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
-from graphfnp.methods.graphfnp.decoder.sampling import PartialGraphs, decisions_of, sample
+from graphfnp.methods.graphfnp.decoder.sampling import PartialGraphs, sample
+
+
+def decisions_of(structures: Sequence[Structure]) -> DecisionBatch:
+    """The decisions that drew these structures."""
+    sizes = torch.tensor([structure.num_nodes for structure in structures])
+    ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    edges = torch.tensor(
+        [
+            (a + first, b + first, kind)
+            for s, first in zip(structures, ptr.tolist(), strict=False)
+            for a, b, kind in s.edges
+        ],
+        dtype=torch.long,
+    ).reshape(-1, 3)
+    node_type = torch.tensor([kind for structure in structures for kind in structure.node_type])
+    features = [structure.x for structure in structures if structure.x is not None]
+    batch = Batch(
+        x=torch.cat(features) if features else node_type[:, None],
+        edge_index=edges[:, :2].T,
+        batch=torch.repeat_interleave(torch.arange(len(sizes)), sizes),
+        ptr=ptr,
+        y=torch.full_like(sizes, -1),
+        edge_attr=edges[:, 2:],
+        node_type=node_type,
+        undirected=False,
+    )
+    return decisions_in_order(batch, torch.arange(len(node_type)))
+
 
 TYPED = Schema(class_names=("a", "b"), node_sizes=(2,), node_types=("C", "N"), edge_types=("single", "double"))
 FORMS = ("causal", "prefix")
@@ -112,9 +141,6 @@ class AtMostTwoNeighbours:
         degree = (partial.edge_class > 0).sum(-1)
         room = (degree[:, old] < 2) & (degree[:, partial.step] < 2)
         return torch.stack([torch.ones_like(room), room, room], dim=1)
-
-    def reorder(self, parent: torch.Tensor) -> None:
-        pass
 
 
 def test_rules_are_kept() -> None:

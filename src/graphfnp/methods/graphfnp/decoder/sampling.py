@@ -1,6 +1,5 @@
 """Graphs drawn from a decoder, all candidates together: one loop over nodes and, inside, one over earlier nodes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,9 +7,9 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.methods.graphfnp.decoder.breadth_first import DecisionBatch, decisions_in_order, tree_distance
+from graphfnp.methods.graphfnp.decoder.breadth_first import tree_distance
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder
 from graphfnp.methods.graphfnp.decoder.layers import pair_feature
 
@@ -49,9 +48,6 @@ class Rules(Protocol):
 
     def edge_classes(self, partial: PartialGraphs, old: int) -> Tensor:
         """[candidates, 1 + edge types] allowed between nodes ``partial.step`` and ``old``."""
-
-    def reorder(self, parent: Tensor) -> None:
-        """Candidate k is now a copy of ``parent[k]``: rules that remember something of candidates follow."""
 
 
 @torch.no_grad()
@@ -208,33 +204,6 @@ class GraphSampler:
             return logits.argmax(-1)
         waiting = torch.empty(logits.shape, device=self.generator.device).exponential_(generator=self.generator)
         return (logits / self.temperature - waiting.to(logits.device).log()).argmax(-1)
-
-
-def decisions_of(structures: Sequence[Structure]) -> DecisionBatch:
-    """The decisions that drew these structures, e.g. for ``decoder.log_likelihood(decisions_of(drawn), z)``."""
-    sizes = torch.tensor([structure.num_nodes for structure in structures])
-    ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    edges = torch.tensor(
-        [
-            (a + first, b + first, kind)
-            for s, first in zip(structures, ptr.tolist(), strict=False)
-            for a, b, kind in s.edges
-        ],
-        dtype=torch.long,
-    ).reshape(-1, 3)
-    node_type = torch.tensor([kind for structure in structures for kind in structure.node_type])
-    features = [structure.x for structure in structures if structure.x is not None]
-    batch = Batch(
-        x=torch.cat(features) if features else node_type[:, None],
-        edge_index=edges[:, :2].T,
-        batch=torch.repeat_interleave(torch.arange(len(sizes)), sizes),
-        ptr=ptr,
-        y=torch.full_like(sizes, -1),
-        edge_attr=edges[:, 2:],
-        node_type=node_type,
-        undirected=False,
-    )
-    return decisions_in_order(batch, torch.arange(len(node_type)))
 
 
 def structures_of(partial: PartialGraphs, continuous: bool) -> list[Structure]:
