@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.structure import Structure
 from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.randomness import stream
 from graphfnp.settings import names
@@ -77,6 +78,11 @@ def shapes(count: int, schema: Schema = TYPED, seed: int = 0, least: int = 4) ->
 def edges_of(label: int, n: int) -> list[tuple[int, int]]:
     path = [(i, i + 1) for i in range(n - 1)]
     return ([*path, (n - 1, 0)], path, [(0, i) for i in range(1, n)])[label]
+
+
+def plain(*edges: tuple[int, int]) -> Structure:
+    """A structure of these edges, all nodes and edges of one type."""
+    return Structure((0,) * (1 + max(map(max, edges))), tuple((min(e), max(e), 0) for e in edges))
 
 
 def relabelled(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:

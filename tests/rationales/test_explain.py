@@ -1,0 +1,62 @@
+"""Explanations by rationales: links of nodes, marks on edges, and graphs that nothing reaches."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
+from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
+from graphfnp.graphs.structure import as_networkx, substructure
+from graphfnp.methods.rationales import leans_on
+from graphfnp.rationales.explain import explain_by_rationales
+from graphfnp.rationales.neighbourhoods import node_links
+from graphfnp.report.explanation_page import explanation_records, write_explanations
+from graphfnp.runs.run import Run
+from tiny_graphs import plain
+
+
+def test_explanation_marks_the_motif_and_scores_every_edge(tiny_run: Run, tmp_path: Path) -> None:
+    model, graphs = tiny_run.model, tiny_run.dataset().test
+    rationales = model.classifier.rationales()
+    motifs = tuple(plain(*(CYCLE if label == 0 else HOUSE)) for label in rationales.label.tolist())
+    found = explain_by_rationales(model, replace(rationales, structures=motifs), graphs)
+    assert found.edge_score.shape == (graphs.edge_index.shape[1],)
+    assert bool(((found.edge_score >= 0) & (found.edge_score <= 1)).all())
+    assert torch.allclose(found.weight.sum(1), torch.ones(len(graphs)), atol=1e-4)
+    right = torch.where(found.target == graphs.y)[0].tolist()
+    for graph in right:
+        for nodes in found.places[graph].values():
+            assert set(nodes) == set(range(20, 25))
+    by_pair = {}
+    start, end = graphs.edge_ptr[:2].tolist()
+    for (a, b), score in zip(graphs.edge_index[:, start:end].T.tolist(), found.edge_score.tolist(), strict=False):
+        by_pair.setdefault(frozenset((a, b)), set()).add(round(score, 6))
+    assert all(len(scores) == 1 for scores in by_pair.values()), "both directions score alike"
+    records = explanation_records(found, rationales)
+    assert len(records[0]["edges"]) == (end - start) // 2
+    page = write_explanations(tmp_path, "Why", found, replace(rationales, structures=motifs))
+    assert "explanations.json" in page.read_text()
+
+
+def test_a_node_is_as_linked_as_its_neighbourhoods_encoded_by_themselves(tiny_run: Run) -> None:
+    model, graphs = tiny_run.model, tiny_run.dataset().test.select([0, 1])
+    target = torch.tensor([0, 1])
+    found = node_links(model, graphs, target)
+    label, expected = model.classifier.rationales().label, []
+    for number, whole in enumerate(structures_from_graphs(graphs)):
+        graph = as_networkx(whole)
+        balls = {node: [node, *graph[node]] for node in graph}
+        small = graphs_from_structures([substructure(whole, ball) for ball in balls.values()], graphs.schema)
+        with torch.no_grad():
+            kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
+        linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
+        for node in graph:
+            holding = [(1 / len(ball), linked[centre]) for centre, ball in balls.items() if node in ball]
+            expected.append(sum(w * value for w, value in holding) / sum(w for w, _ in holding))
+    assert torch.allclose(found, torch.tensor(expected), atol=1e-4)
+
+
+def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:
+    assert leans_on(0.99) == "leans on nothing the model knows"
+    assert leans_on(0.2) is None
