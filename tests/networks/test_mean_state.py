@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.baselines.mc_dropout import ChannelDropout, thinned
+from graphfnp.methods.baselines.mc_dropout import ChannelDropout, dropping_units
 from graphfnp.networks.backbone import Backbone, BackboneConfig
 from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.neighbourhood import mean_pool
@@ -85,5 +85,5 @@ def test_who_watches_the_node_states_sees_them() -> None:
 def test_a_dropout_that_works_in_predictions_is_heeded() -> None:
     backbone, batch = backbone_of(), batch_of(TYPED)
     backbone.dropout = ChannelDropout(0.5).eval()  # type: ignore[assignment]
-    with thinned(backbone, lambda h: torch.rand(h.shape[-1])):
+    with dropping_units(backbone, lambda h: torch.rand(h.shape[-1])):
         assert not torch.equal(mean_state(backbone, batch), mean_state(backbone, batch))
