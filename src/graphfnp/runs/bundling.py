@@ -4,21 +4,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from graphfnp.runs.bundles import FOLDER
-from graphfnp.runs.card import CARD, card_text, model_card
-from graphfnp.runs.checkpoint import MODEL_RECORD, load_model, save_model
-from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
-from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
-from graphfnp.runs.decoded import keep_decoded
 from graphfnp.errors import InvalidConfig
+from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.runs.bundles import FOLDER
+from graphfnp.runs.card import CARD, card_text, model_card
+from graphfnp.runs.checkpoint import MODEL_RECORD, load_model, save_model
+from graphfnp.runs.decoded import keep_decoded
 from graphfnp.runs.run import CONFIG, METRICS, SPLIT, Plan, Run, execute
-from graphfnp.training.train import Event
 from graphfnp.training.config import TrainingConfig
+from graphfnp.training.train import Event
 
 SMALL = {"backbone.width": 128, "decoder.width": 64}
 SETS = TrainingConfig(conformal_share=0.5)  # half of validation for conformal sets alone: their promise then holds

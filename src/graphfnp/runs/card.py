@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.files import read_json
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.datasets.catalogue import CATALOGUE
-from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.runs.run import METRICS, SPLIT, Run
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.prediction.calibration import Calibration
+from graphfnp.errors import InvalidConfig, InvalidRun, listed
+from graphfnp.files import read_json, read_tensors, write_json, write_tensors
+from graphfnp.graphs.packed import Schema
 from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import CLASSIFIERS
+from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.domain import Domain
-from graphfnp.files import read_json, read_tensors, write_json, write_tensors
-from graphfnp.errors import InvalidConfig, InvalidRun, listed
-from graphfnp.graphs.packed import Schema
-from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance
 from graphfnp.settings import from_json, to_json

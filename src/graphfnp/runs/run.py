@@ -11,19 +11,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
-from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig, InvalidRun
-from graphfnp.metrics.evaluation import evaluate_part
+from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
+from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
 from graphfnp.settings import from_json, to_json
-from graphfnp.training.train import Event, Training, one_process, train
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.state import STATE_FILE
+from graphfnp.training.train import Event, Training, one_process, train
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
