@@ -117,9 +117,17 @@ def evaluate(
 @app.command()
 def predict(
     run: RunFolder,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="A SMILES, a file of molecules (- is standard input), or a dataset's name."
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write .csv, .parquet or .json instead of printing; - is CSV on standard output."
+        ),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
