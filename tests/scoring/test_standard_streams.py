@@ -1,4 +1,4 @@
-"""``graphfnp predict RUN - -o -``: what comes through a pipe is scored like a file, and nothing else is on the output."""
+"""``graphfnp predict RUN - -o -``: what comes through a pipe scores like a file, and the output holds nothing else."""
 
 import csv
 import gzip

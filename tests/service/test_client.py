@@ -101,3 +101,14 @@ def test_the_client_needs_no_heavy_library() -> None:
     code = "import sys, graphfnp.service.client; print([m for m in ('torch', 'numpy', 'fastapi') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_health_check_of_containers_is_a_command(server) -> None:
+    def checked(address: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "graphfnp.service.client", address]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert json.loads(checked(server.address).stdout)["status"] == "ok"
+    nobody = checked("http://127.0.0.1:9")
+    assert nobody.returncode == 1
+    assert "is the service running" in nobody.stderr

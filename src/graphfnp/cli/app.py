@@ -33,6 +33,24 @@ app.command()(explain)
 app.command()(serve)
 app.command()(bundle)
 
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"graphfnp {version('graphfnp')}")
+        raise typer.Exit
+
+
+@app.callback()
+def graphfnp(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Graph classification that knows what it does not know, and can draw why."""
+
+
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
@@ -176,7 +194,7 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; errors a user can mend are printed without a traceback."""
     if arguments is None:
         arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "data"):
+    if not arguments or arguments[0] in ("-h", "--help", "--version", "data"):
         # Help and the list of datasets need no torch, which takes seconds to import.
         return app(arguments) if arguments[:1] != ["data"] else _explained(arguments)
     return _explained(arguments)

@@ -1,6 +1,7 @@
 """A client of the service in the standard library alone: ``Client("http://127.0.0.1:8000").predict(["CCO"])``."""
 
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -124,3 +125,16 @@ def _advice(status: int) -> str:
     if status == 401:
         return "give the key: Client(address, api_key=...)"
     return "try again later" if status in AGAIN else "change the request; the log of the service names its id"
+
+
+def main() -> None:
+    """``python -m graphfnp.service.client ADDRESS``: is it ready? Code 0 if so; for health checks of containers."""
+    try:
+        print(json.dumps(Client(*sys.argv[1:2], seconds=4.0, retries=0).health()))
+    except GraphFNPError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
