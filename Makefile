@@ -7,7 +7,7 @@ RUNTIME := $(VENV)/.installed-runtime
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test lint types slow attack docs clean
+.PHONY: demo test lint types slow attack docs notebook clean
 
 demo: $(RUNTIME)
 	@echo "2 of 3: training on BA2Motifs, random graphs with a cycle or a house in them (about two minutes)"
@@ -15,7 +15,7 @@ demo: $(RUNTIME)
 	@echo "3 of 3: drugs of docs/drugs.csv, by the bundled model bbbp: do they cross the blood-brain barrier?"
 	@$(BIN)/graphfnp predict bbbp docs/drugs.csv
 	@echo "Next:"
-	@echo "  $(BIN)/graphfnp serve bbbp      a page for molecules of your own, at http://127.0.0.1:8000"
+	@echo "  $(BIN)/graphfnp serve bbbp   a page for molecules of your own, at http://127.0.0.1:8000"
 	@echo "  runs/demo/report.html          what was trained just now, to open in a browser"
 
 test: lint types
@@ -36,6 +36,9 @@ attack: $(STAMP)  # ten minutes of hostile inputs at every door, on loopback
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # the variable: no advertisement of its makers
+
+notebook: $(STAMP)
+	$(BIN)/python docs/run_notebook.py
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
