@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = "notebook.md"
+BARE = r"<style.*?</style>|</?div>| (class|border|style)=\"[^\"]*\""  # the site has a style of its own for tables
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -38,7 +39,9 @@ def _shown(output: dict[str, Any]) -> str:
         picture = base64.b64encode(data["image/svg+xml"].encode()).decode()
         return f'<img alt="What the cell above draws" src="data:image/svg+xml;base64,{picture}">'
     if "text/html" in data:
-        bare = re.sub(r"<style.*?</style>|</?div>| (class|border|style)=\"[^\"]*\"", "", data["text/html"], flags=re.DOTALL)
+        bare = re.sub(
+            r"<style.*?</style>|</?div>| (class|border|style)=\"[^\"]*\"", "", data["text/html"], flags=re.DOTALL
+        )
         return "\n".join(line.strip() for line in bare.splitlines() if line.strip())
     text = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
     return f"```text\n{text}\n```" if text and output.get("name") != "stderr" else ""
