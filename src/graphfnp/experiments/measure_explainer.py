@@ -11,7 +11,7 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
 from graphfnp.explainers.edge_masks import nodes_of_edges
-from graphfnp.explainers.explanations import Explanations, global_edge_index
+from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
@@ -101,5 +101,5 @@ def _explained(model: TrainedModel, rationales: Rationales, graphs: PackedGraphs
     started = time.process_time()
     found = explain_by_rationales(model, rationales, graphs, seed)
     seconds = (time.process_time() - started) / max(len(graphs), 1)
-    nodes = nodes_of_edges(found.edge_score, global_edge_index(graphs), len(graphs.x))
+    nodes = nodes_of_edges(found.edge_score, graphs.global_edge_index, len(graphs.x))
     return Explanations(found.edge_score, nodes, found.target, "edges", seconds)

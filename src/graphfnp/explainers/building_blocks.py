@@ -7,7 +7,6 @@ from torch import Tensor
 
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.explanations import global_edge_index
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 
@@ -82,7 +81,7 @@ def _edge_kinds(graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
 
 def _largest_weight(graphs: PackedGraphs, kind: Tensor, kinds: int) -> Tensor:
     """[kinds]: the most that edges into one node of the kind weigh."""
-    target, edges = global_edge_index(graphs)[1], graphs.edge_attr
+    target, edges = graphs.global_edge_index[1], graphs.edge_attr
     types = torch.zeros_like(target) if edges is None else edges[:, 0].long()
     weights = torch.tensor([_weight(graphs.schema, k) for k in range(int(types.max()) + 1 if len(types) else 1)])
     total = torch.zeros(len(kind), dtype=torch.long).index_add_(0, target, weights[types])

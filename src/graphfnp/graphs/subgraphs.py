@@ -7,6 +7,7 @@ from torch import Tensor
 
 from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import Batch, side_by_side
+from graphfnp.graphs.pointers import pointers
 
 SMALLEST_SUBGRAPH = 3
 
@@ -68,13 +69,12 @@ def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
     number = inside.cumsum(0) - 1
     edges = torch.where(inside[batch.edge_index].all(0))[0]
     owner = batch.batch[kept]
-    sizes = torch.bincount(owner, minlength=batch.num_graphs)
     return replace(
         batch,
         x=batch.x[kept],
         edge_index=number[batch.edge_index[:, edges]],
         batch=owner,
-        ptr=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
+        ptr=pointers(torch.bincount(owner, minlength=batch.num_graphs)),
         edge_attr=None if batch.edge_attr is None else batch.edge_attr[edges],
         node_type=None if batch.node_type is None else batch.node_type[kept],
     )

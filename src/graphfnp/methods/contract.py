@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointers
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.rationales import Rationales
 
@@ -164,9 +165,10 @@ class GraphClassifier(nn.Module, ABC):
         """Log-probabilities [graphs, classes]: what ``torch_geometric.explain.Explainer`` calls."""
         owner = x.new_zeros(len(x), dtype=torch.long) if batch is None else batch
         sizes = torch.bincount(owner, minlength=1)
-        ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         # "undirected" would let layers use the fused product, which explainers' edge masks cannot reach.
-        seen = Batch(x, edge_index, owner, ptr, owner.new_full((len(sizes),), -1), edge_attr, undirected=False)
+        seen = Batch(
+            x, edge_index, owner, pointers(sizes), owner.new_full((len(sizes),), -1), edge_attr, undirected=False
+        )
         logits = self.draw_logits(seen, num_draws)
         return torch.logsumexp(logits.log_softmax(-1), dim=0) - torch.log(torch.tensor(float(num_draws)))
 

@@ -71,8 +71,7 @@ def foreign_scores(own: Any, foreign: Any, name: str) -> dict[str, float]:
 def with_permuted_features(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
     """The same structures, their nodes' features shuffled within each graph."""
     noise = torch.rand(len(graphs.x), generator=stream(seed, "permuted"), dtype=torch.double)
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-    return replace(graphs, x=graphs.x[torch.argsort(owner + noise)])
+    return replace(graphs, x=graphs.x[torch.argsort(graphs.node_owner + noise)])
 
 
 def deletion(
