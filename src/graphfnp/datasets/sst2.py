@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.files import atomic
 from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
@@ -113,8 +113,6 @@ def published_features(place: Path, num_nodes: int) -> Tensor | None:
             raise InvalidGraphs(f"{BERT}: {error}", "an array of numbers", "convert the file again") from error
         if features.ndim != 2 or len(features) != num_nodes:
             raise InvalidGraphs(f"{BERT} of shape {features.shape}", f"[{num_nodes}, dims]", "check the files")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        features.astype(np.float16).tofile(part)
-        os.replace(part, path)
+        with atomic(path) as temporary:
+            features.astype(np.float16).tofile(temporary)
     return mapped(path, (num_nodes, path.stat().st_size // (2 * num_nodes)))
