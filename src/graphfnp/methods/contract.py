@@ -134,6 +134,10 @@ class GraphClassifier(nn.Module, ABC):
         """[graphs, rationales]: how often each rationale is correlated with each graph."""
         return None
 
+    def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
+        """(backbone, head) if a prediction is head(relu(mean of node states)), which explainers can take apart."""
+        return None
+
     def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
         """Numbers that show whether the method's parts are alive, for the epoch log."""
         return {}

@@ -6,6 +6,7 @@ from typing import Any
 from graphfnp.chemistry.attachments import fragment_smiles
 from graphfnp.chemistry.patterns import smarts_of
 from graphfnp.chemistry.structures import structure_to_smiles
+from graphfnp.errors import percent
 from graphfnp.graphs.motifs import motif_name
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
@@ -167,6 +168,5 @@ def _number(values: Any, number: int) -> float | None:
 
 
 def _percent(share: float) -> str:
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{100 * share:.1f} %"
-    return f"{100 * share:.0f} %"
+    """Near 0 and 1 a decimal tells "nearly" from "quite"."""
+    return percent(share, 1 if 0 < share < 0.01 or 0.99 < share < 1 else 0)
