@@ -52,7 +52,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
     typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
     node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
-    structures = []
+    words, structures = graphs.words, []
     for index in range(len(graphs)):
         unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
         start, end = nodes[index], nodes[index + 1]
@@ -61,16 +61,10 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
                 node_type=tuple(node_kinds[start:end]),
                 edges=tuple((i, j, kind) for (i, j), kind in sorted(unique.items())),
                 x=graphs.x[start:end].float() if graphs.schema.is_continuous else None,
-                names=_words(graphs, index, end - start),
+                names=words[index],
             )
         )
     return structures
-
-
-def _words(graphs: PackedGraphs, index: int, count: int) -> tuple[str, ...]:
-    """The words of a sentence's nodes, where each node is one."""
-    words = () if graphs.schema.kind != "text" or graphs.text is None else tuple(graphs.text[index].split())
-    return words if len(words) == count else ()
 
 
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:

@@ -14,11 +14,11 @@ from graphfnp.explainers.edge_masks import nodes_of_edges
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import rationale_scores
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import decoding_for
-from graphfnp.rationales.evidence import alerts_of
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.measures import rationale_measures
@@ -79,7 +79,7 @@ def rationales_scores(model: TrainedModel, dataset: Dataset, seed: int) -> dict[
         "records": rationale_records(found, schema, measures=each),
     }
     if schema.kind == "molecule":
-        first = [bool(alerts_of(one, schema)) for one, label in drawn if label == 0]
+        first = [bool(kind_of(schema).alerts(one)) for one, label in drawn if label == 0]
         scores["first_class_with_alert"] = sum(first) / max(1, int((found.label == 0).sum()))
     if dataset.graphs.edge_truth is not None:
         known = with_known_reasons(dataset.test, dataset.name)

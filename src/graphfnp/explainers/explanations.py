@@ -8,7 +8,6 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
 from graphfnp.explainers.edge_masks import top_edges, top_share
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.pointers import pointers
 
@@ -74,10 +73,9 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
     node_ptr = pointers(torch.bincount(owner[node_kept], minlength=len(graphs)))
     edge_ptr = pointers(torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs)))
     numbered = number[edges[:, edge_kept]]
-    x = degree_feature(numbered, int(node_ptr[-1])) if graphs.schema.features == "degree" else graphs.x[node_kept]
     return replace(
         graphs,
-        x=x,
+        x=graphs.schema.refeaturised(graphs.x[node_kept], numbered),
         edge_index=numbered - torch.repeat_interleave(node_ptr[:-1], edge_ptr.diff()),
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,

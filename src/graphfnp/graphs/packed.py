@@ -10,6 +10,7 @@ from torch import Tensor
 
 from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
 from graphfnp.graphs.checks import check
+from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.pointers import owners, pointers, ranges
 
@@ -38,6 +39,10 @@ class Schema:
     @property
     def num_columns(self) -> int:
         return self.node_width if self.is_continuous else len(self.node_sizes)
+
+    def refeaturised(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Features of nodes that have other edges now: degrees are counted anew, the rest stays."""
+        return degree_feature(edge_index, len(x)) if self.features == "degree" else x
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,14 @@ class PackedGraphs:
     def global_edge_index(self) -> Tensor:
         """[2, edges], with nodes numbered over all graphs."""
         return global_edges(self.edge_index, self.node_ptr, self.edge_ptr)
+
+    @property
+    def words(self) -> list[tuple[str, ...]]:
+        """The words of each sentence, one for each node; nothing where nodes are no words."""
+        if self.schema.kind != "text" or self.text is None:
+            return [()] * len(self)
+        texts = [tuple(text.split()) for text in self.text]
+        return [words if len(words) == size else () for words, size in zip(texts, self.node_ptr.diff(), strict=True)]
 
     @cached_property
     def class_counts(self) -> Tensor:

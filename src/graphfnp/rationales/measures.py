@@ -8,7 +8,6 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from graphfnp.chemistry.patterns import SubstructureIndex
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
 from graphfnp.methods.rationales import Rationales
@@ -101,7 +100,6 @@ def deletion(
     kernel = []
     for left_out in (inside, part):
         rest = induced_subgraphs(batch, torch.where(~left_out)[0])
-        if graphs.schema.features == "degree":
-            rest = replace(rest, x=degree_feature(rest.edge_index, rest.num_nodes))
+        rest = replace(rest, x=graphs.schema.refeaturised(rest.x, rest.edge_index))
         kernel.append(model.classifier.correlation_probability(rest)[:, rationale])
     return float((kernel[1] - kernel[0]).mean())

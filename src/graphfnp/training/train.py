@@ -122,7 +122,7 @@ class _Loop:
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
             if self.parts:
-                batch = beside_subgraphs(batch, self.parts, self.graphs.schema.features)
+                batch = beside_subgraphs(batch, self.parts, self.graphs.schema)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)
