@@ -20,6 +20,8 @@ from graphfnp.report.sketch import Dot, Picture, Sketch, Stroke, Word
 MOST_NODES = 400  # of a larger graph only a part is drawn
 DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
 
+LEGEND = 14  # types named in a legend
+
 Pairs = Collection[tuple[int, int]]
 
 
@@ -63,6 +65,18 @@ def edge_style(schema: Schema, number: int) -> tuple[str, str]:
     if schema.kind == "molecule" or number == 0:
         return SOFT, ""
     return hue(number), DASHES[number % len(DASHES)]
+
+
+def legend(schema: Schema) -> dict[str, list[dict[str, str]]]:
+    """Colours of the node and edge types, where a drawing needs them explained; chemists know those of elements."""
+    if schema.kind == "molecule":
+        return {}
+    nodes = [{"name": name, "colour": node_colour(schema, k)} for k, name in enumerate(schema.node_types[:LEGEND])]
+    edges = [
+        {"name": name, "colour": edge_style(schema, k)[0], "dash": edge_style(schema, k)[1]}
+        for k, name in enumerate(schema.edge_types[:LEGEND])
+    ]
+    return {kind: types for kind, types in (("Nodes", nodes), ("Edges", edges)) if len(types) > 1}
 
 
 def _sketch_layout(structure: Structure, schema: Schema, nodes: Collection[int], edges: Pairs) -> Sketch:

@@ -10,7 +10,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales, leans_on
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
 SHOWN = 3  # rationales beside a graph
@@ -94,7 +94,9 @@ def write_explanations(
         if (own := [card for card, target in zip(cards, found.target.tolist(), strict=True) if target == k])
     ]
     footer = "explanations.json holds the whole correlation row and a score for every edge."
-    return write_cards(folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN)
+    return write_cards(
+        folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
+    )
 
 
 def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, graph: int, name: str) -> list[Thumb]:

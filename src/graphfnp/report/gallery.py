@@ -15,7 +15,7 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_svg
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.palette import hue
@@ -63,7 +63,7 @@ def write_gallery(
         for name, (caption, figure) in _captioned(figures or {}).items()
     ]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
-    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2)
+    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
 
 
 def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:

@@ -11,7 +11,7 @@ from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
 PAGE = "explanation.html"
@@ -44,7 +44,14 @@ def write_masks(
     footer = (
         f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the mask of every edge and node."
     )
-    write_cards(folder / PAGE, title, lead, _groups(cards, found.target.tolist(), graphs.schema), footer)
+    write_cards(
+        folder / PAGE,
+        title,
+        lead,
+        _groups(cards, found.target.tolist(), graphs.schema),
+        footer,
+        legend=legend(graphs.schema),
+    )
     return records
 
 
@@ -73,7 +80,7 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         "Graphs made to make the model sure of a class. They explain the model, not an input, and need not be real.",
     )
     groups = _groups([card for _, card in cards], [label for label, _ in cards], schema)
-    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.")
+    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
     return records
 
 
