@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.nn import GATConv
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class AttentionEdges:
         return cls(
             in_order(source.unsqueeze(1) * heads + head),
             in_order(target.unsqueeze(1) * heads + head),
-            torch.cat([degree.new_zeros(1), (degree + 1).repeat_interleave(heads).cumsum(0)]),
+            pointers((degree + 1).repeat_interleave(heads)),
             in_order(place[mirror]),
             number,
             weight,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from torch import Tensor
 
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.json_columns import json_texts
@@ -167,7 +168,7 @@ def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
 
 
 def _offsets(sizes: np.ndarray) -> pa.Array:
-    return pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    return pa.array(pointer_array(sizes), pa.int32())
 
 
 def _rounded(values: Tensor, decimals: int = DECIMALS) -> np.ndarray:

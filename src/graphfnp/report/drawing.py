@@ -33,15 +33,12 @@ def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (),
         graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
     )
     truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
-    text = None if graphs.text is None else graphs.text[0]
-    if text is not None and graphs.schema.features == "molecule":
+    if graphs.text is not None and graphs.schema.features == "molecule":
         with rdBase.BlockLogs():
-            molecule = read_molecule(text)
+            molecule = read_molecule(graphs.text[0])
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
             return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), truth if known else ())
-    if text is not None and graphs.schema.kind == "text" and len(text.split()) == structure.num_nodes:
-        return _sketch_words(text.split(), structure, nodes, truth)
     return picture_structure(structure, graphs.schema, nodes, truth)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales, leans_on
@@ -80,7 +81,7 @@ def write_explanations(
         known = labels[graph] if labels else ""
         cards.append(
             Card(
-                name, f"{record['class']}, {100 * record['probability']:.0f} %",
+                name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
                 code=[record["input"] or f"graph {record['graph']}"], facts=[("known class", known)] if known else [],

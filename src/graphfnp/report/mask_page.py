@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphfnp.errors import percent
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.records import explanation_records
 from graphfnp.files import write_json
@@ -72,7 +73,7 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         )  # fmt: skip
         picture = picture_structure(structure, schema)
         size = f"{structure.num_nodes} nodes, {len(edges)} edges"
-        heading = f"{schema.class_names[label]}, {100 * sure:.0f} %"
+        heading = f"{schema.class_names[label]}, {percent(sure)}"
         cards.append((label, Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size)))
     write_json(folder / "generated.json", records)
     lead = (

@@ -26,7 +26,7 @@ from graphfnp.training.state import STATE_FILE
 from graphfnp.training.train import Event, Training, one_process, train
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
 CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
 
@@ -219,5 +219,5 @@ def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
 
 
 def library_versions() -> dict[str, str]:
-    packages = ("graphfnp", "torch", "torch_geometric", "lightning", "rdkit", "numpy", "scikit-learn")
+    packages = ("graphfnp", "torch", "torch_geometric", "lightning_fabric", "rdkit", "numpy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}, "platform": sys.platform}
