@@ -1,6 +1,5 @@
 """What a decoder leaves unfinished: stray pieces, and aromatic bonds that no ring can bear."""
 
-import networkx as nx
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.atoms import BOND_TYPES
@@ -45,4 +44,6 @@ def _with_bonds_of(molecule: Chem.Mol, structure: Structure, schema: Schema) -> 
 
 def largest_piece(structure: Structure) -> Structure:
     """The connected piece with most nodes."""
+    import networkx as nx  # slow to import, and only decoded structures need it
+
     return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))

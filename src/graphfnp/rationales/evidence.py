@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import networkx as nx
 import torch
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
-from scipy.stats import fisher_exact
 from torch import Tensor
 
 from graphfnp.chemistry.alerts import ALERTS, alerts_in
@@ -58,6 +56,8 @@ class Enrichment:
 
     @property
     def p_value(self) -> float:
+        from scipy.stats import fisher_exact  # slow to import, and only this needs it
+
         table = [[self.own, self.own_total - self.own], [self.others, self.others_total - self.others]]
         return float(fisher_exact(table, alternative="greater").pvalue)
 
@@ -157,6 +157,8 @@ def agreement(
 
     Molecules: the best Tanimoto similarity of their Morgan fingerprints; other graphs: is there an isomorphic one?
     """
+    import networkx as nx
+
     mine, theirs = ([one for one in group if one is not None] for group in (structures, others))
     if schema.kind == "molecule":
         prints = [[_fingerprint(one, schema) for one in group] for group in (mine, theirs)]

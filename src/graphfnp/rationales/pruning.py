@@ -1,6 +1,5 @@
 """Concise structures: what the kernel does not need is left out."""
 
-import networkx as nx
 import torch
 from torch import Tensor
 
@@ -43,6 +42,8 @@ def pruned(
 
 def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) -> list[Structure]:
     """The structure less one unit, for each unit that can go: what is left is connected, large enough, a molecule."""
+    import networkx as nx  # slow to import, and only finding rationales needs it
+
     whole, graph = set(range(structure.num_nodes)), as_networkx(structure)
     parts = []
     for unit in units(structure, schema):

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from sklearn.cluster import KMeans
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
@@ -104,6 +103,8 @@ class GraphGP(GraphClassifier):
     @torch.no_grad()
     def place(self, features: Tensor) -> None:
         """Inducing points at the centroids of the features; whitened values L^-1 linear(centroid), K = L L^T."""
+        from sklearn.cluster import KMeans  # a second to import, and only training needs it
+
         strategy = self.process.variational_strategy
         clusters = min(self.config.inducing_points, len(features.unique(dim=0)))
         fitted = KMeans(clusters, n_init=1, random_state=0).fit(features.double().cpu().numpy())
