@@ -121,6 +121,10 @@ class GraphClassifier(nn.Module, ABC):
         """[graphs, rationales]: kappa at the means."""
         raise NotImplementedError(f"{type(self).__name__} has no rationales")
 
+    def node_correlation(self, batch: Batch) -> Tensor:
+        """[nodes, rationales]: kappa of each node, its state standing for that of a graph."""
+        raise NotImplementedError(f"{type(self).__name__} has no rationales")
+
     def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
         """[graphs]: log-probability that the rationale beside it decodes to the graph, given its size."""
         raise NotImplementedError(f"{type(self).__name__} has no decoder")
