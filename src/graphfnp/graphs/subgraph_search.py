@@ -79,15 +79,7 @@ def adjacency(structure: Structure) -> Adjacency:
 
 def core_numbers(links: Adjacency) -> list[int]:
     """For each node the largest k such that it lies in a subgraph of least degree k; no copy can lower it."""
-    degree = [len(near) for near in links]
-    core, left = [0] * len(links), set(range(len(links)))
-    level = 0
-    while left:
-        node = min(left, key=lambda one: degree[one])
-        level = max(level, degree[node])
-        core[node] = level
-        left.remove(node)
-        for other in links[node]:
-            if other in left:
-                degree[other] -= 1
-    return core
+    import networkx as nx  # slow to import, and only decoded structures need it
+
+    core = nx.core_number(nx.from_dict_of_lists(dict(enumerate(links))))
+    return [core[node] for node in range(len(links))]
