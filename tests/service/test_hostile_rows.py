@@ -1,5 +1,6 @@
 """Rows that crash RDKit, or would keep it busy for minutes, through every route: they alone are refused."""
 
+import statistics
 import threading
 import time
 
@@ -55,34 +56,40 @@ def test_the_worst_smiles_is_refused_by_every_route(client: TestClient) -> None:
 
 
 def test_others_are_answered_while_the_worst_rows_are_refused(server) -> None:
-    """Memory of the process that answers stays where it was, and /health is never silent."""
+    """/health answers within 100 ms (the median: a busy machine has moments), and no process takes the memory."""
     psutil = pytest.importorskip("psutil")
-    httpx.post(f"{server.address}/predict", json={"smiles": "CCO"}, timeout=120)
-    process = psutil.Process(server.process.pid)
-    before, worst, slowest = process.memory_info().rss, 0, 0.0
-    done = threading.Event()
+    process, done = psutil.Process(server.process.pid), threading.Event()
+    health, answers, memory = [], [], []
 
     def attack() -> None:
         answer = httpx.post(f"{server.address}/predict", json={"smiles": [WORST] * 6}, timeout=300)
-        assert {record["status"] for record in answer.json()["records"]} == {"failed"}
         done.set()
+        assert {record["status"] for record in answer.json()["records"]} == {"failed"}
 
-    attacker = threading.Thread(target=attack)
-    attacker.start()
-    answered = 0
-    while not done.is_set():
+    def timed(client: httpx.Client, seconds: list[float], body: dict | None = None) -> httpx.Response:
         started = time.monotonic()
-        assert httpx.get(f"{server.address}/health", timeout=60).status_code == 200
-        slowest = max(slowest, time.monotonic() - started)
-        good = httpx.post(f"{server.address}/predict", json={"smiles": "CCO"}, timeout=60).json()["records"]
-        assert good[0]["status"] == "ok"
-        answered += 1
-        family = [process, *process.children(recursive=True)]
-        worst = max(worst, max(_memory(one) for one in family))
-    attacker.join()
-    assert answered > 5  # each round waits for the attacker's rows, if they block
-    assert worst < before + (1 << 30)
-    print(f"{answered} rounds, slowest /health {1000 * slowest:.0f} ms")
+        path = f"{server.address}/{'health' if body is None else 'predict'}"
+        answer = client.get(path) if body is None else client.post(path, json=body)
+        seconds.append(time.monotonic() - started)
+        assert answer.status_code == 200
+        return answer
+
+    with httpx.Client(timeout=60) as client:
+        timed(client, [], {"smiles": "CCO"})
+        before = process.memory_info().rss
+        attacker = threading.Thread(target=attack)
+        attacker.start()
+        while not done.is_set():
+            timed(client, health)
+            assert timed(client, answers, {"smiles": "CCO"}).json()["records"][0]["status"] == "ok"
+            memory.append(max(_memory(one) for one in [process, *process.children(recursive=True)]))
+        attacker.join()
+    print(f"/health {len(health)} times: median {1000 * statistics.median(health):.0f} ms, ", end="")
+    print(f"slowest {1000 * max(health):.0f} ms; /predict median {1000 * statistics.median(answers):.0f} ms, ", end="")
+    print(f"slowest {1000 * max(answers):.0f} ms; memory {max(memory) >> 20} MB")
+    assert len(health) > 5  # each round waits for the attacker's rows, if they block
+    assert statistics.median(health) < 0.1
+    assert max(memory) < before + (1 << 30)
 
 
 def _memory(process) -> int:
