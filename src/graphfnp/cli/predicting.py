@@ -19,6 +19,7 @@ from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.cli.console import domain_cell, err, number, out, percent
 from graphfnp.cli.prior import ESTIMATE, label_mix
+from graphfnp.cli.standard_streams import files_for_streams, shown
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
@@ -55,7 +56,14 @@ class PredictRequest:
 
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
-    """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
+    """A record for every row; ``-`` is standard input, or output as CSV."""
+    with files_for_streams(request.source, request.target) as (source, target):
+        counts = _predicted(folder, replace(request, source=source, target=target))
+    _summarise(counts, request.strict)
+
+
+def _predicted(folder: Path, request: PredictRequest) -> Counts:
+    """As a stream from file to file, or all at once where it is shown or not a table."""
     if request.target is not None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
@@ -66,16 +74,14 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
     request = replace(request, settings=settings)
     streams = request.target is not None and request.target.suffix in ENDINGS and request.prior != ESTIMATE
     if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
-        counts = _score(model, request)
-    elif request.execution.engine != "local":
+        return _score(model, request)
+    if request.execution.engine != "local":
         raise InvalidConfig(
             f"--engine {request.execution.engine} for {request.source}",
             "a file of molecules and --out FILE.csv or FILE.parquet",
             "leave the engine out: this is done at once",
         )
-    else:
-        counts = _predict_at_once(model, request)
-    _summarise(counts, request.strict)
+    return _predict_at_once(model, request)
 
 
 def _score(model: TrainedModel, request: PredictRequest) -> Counts:
@@ -92,7 +98,7 @@ def _score(model: TrainedModel, request: PredictRequest) -> Counts:
             watch,
             request.raw,
         )
-    err.print(f"{counts.rows} rows -> {request.target}", highlight=False, markup=False)
+    err.print(f"{counts.rows} rows -> {shown(request.target)}", highlight=False, markup=False)
     return counts
 
 
@@ -162,7 +168,7 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
     elif request.target is not None:
-        err.print(f"{len(records)} rows -> {request.target}", highlight=False, markup=False)
+        err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
         _show(records)
     bad = [record for record in records if record["status"] != OK]
