@@ -21,10 +21,14 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate_part
+from graphfnp.prediction.label_mix import ESTIMATE, mix_words, read_mix
+from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, for_mix
+from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.report.assemble import report_of_run
 from graphfnp.report.page import write_report
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
-from graphfnp.runs.run import METRICS, Plan, execute
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import Plan, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig
 
@@ -136,13 +140,14 @@ def _describe(dataset: Dataset) -> None:
             err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 
-def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
+def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as_json: bool) -> None:
     run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
-    model = run.model
-    metrics = evaluate_part(model, run.dataset(data), part, seed=run.plan.seed)
-    if part == "test" and not is_bundled(run):
+    dataset = run.dataset(data)
+    model = model_for_mix(run.model, mix, getattr(dataset, part))
+    metrics = evaluate_part(model, dataset, part, seed=run.plan.seed)
+    if part == "test" and mix is None and not is_bundled(run):
         write_json(run.folder / METRICS, metrics)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
@@ -176,7 +181,24 @@ def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, li
     return graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused)
 
 
-def write_run_report(folder: Path, data: Path | None) -> None:
+def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | None = None) -> TrainedModel:
+    """The model for the label mix a user asks for; ``graphs`` are those whose mix may be estimated."""
+    if mix is None:
+        return model
+    names, usual = model.classifier.schema.class_names, assumed_mix(model)
+    if mix == ESTIMATE and graphs is not None:
+        return for_mix(model, estimated_mix(model, predict(model, graphs)))
+    return for_mix(model, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
+
+
+def mix_line(model: TrainedModel) -> str:
+    """What the probabilities assume, with the names of the classes."""
+    return f"probabilities are for this label mix: {mix_words(assumed_mix(model), model.classifier.schema.class_names)}"
+
+
+def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:
     run = open_run(folder)
-    page = write_report(report_of_run(run, data), own_folder(run))
+    page = write_report(
+        report_of_run(run, data, lambda model, graphs: model_for_mix(model, mix, graphs)), own_folder(run)
+    )
     out.print(f"report  {page}", highlight=False, markup=False)

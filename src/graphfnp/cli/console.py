@@ -14,6 +14,7 @@ from rich.table import Table
 
 from graphfnp.errors import GraphFNPError
 from graphfnp.prediction.domain import VERDICTS
+from graphfnp.prediction.label_mix import mix_words
 from graphfnp.training.train import Event
 
 out = Console()
@@ -71,13 +72,23 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     """The measures a reader asks for first, each with what it is compared with."""
     table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
     low, high = metrics.get("ece_interval") or (None, None)
-    table.add_row("accuracy", percent(metrics.get("accuracy")), f"{metrics['num_graphs']} graphs")
+    always = (
+        f"{metrics['num_graphs']} graphs; always the commonest class: {percent(metrics.get('accuracy_of_majority'))}"
+    )
+    table.add_row("accuracy", percent(metrics.get("accuracy")), always)
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
     interval = f"the true one is between {percent(low)} and {percent(high)} (95 %)"
     floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
+    if metrics.get("ece_positive_class") is not None:
+        floor = f"a perfect model would show {percent(metrics.get('ece_positive_class_floor'))}"
+        table.add_row(f"ECE of p({escape(_names(metrics)[1])})", percent(metrics["ece_positive_class"]), floor)
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
+    if metrics.get("label_mix"):
+        table.add_row(
+            "label mix", "", f"probabilities assume {escape(mix_words(metrics['label_mix'], _names(metrics)))}"
+        )
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
     if metrics.get("domain"):
@@ -90,6 +101,10 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
             constant = percent(metrics["rationale_f1_constant"])
             table.add_row(f"Rationale F1, K={k}", percent(value), f"macro {macro}; always one class {constant}")
     return table
+
+
+def _names(metrics: Mapping[str, Any]) -> Sequence[str]:
+    return [str(name) for name in metrics["classes"]]
 
 
 def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:

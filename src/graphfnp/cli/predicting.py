@@ -17,15 +17,15 @@ from rich.table import Table
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.typed_smiles import reads_smiles
-from graphfnp.cli.commands import read_input
+from graphfnp.cli.commands import mix_line, model_for_mix, read_input
 from graphfnp.cli.console import domain_cell, err, number, out, percent
-from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.rationales import NOTHING, leans_on
-from graphfnp.prediction.label_shift import estimated_mix, moved_to_mix
+from graphfnp.prediction.label_mix import ESTIMATE
+from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.runs.bundles import open_run
@@ -46,7 +46,7 @@ class PredictRequest:
     target: Path | None
     smiles: str | None
     settings: Settings
-    prior: str | None
+    mix: str | None
     execution: Execution
     data: Path | None
     as_json: bool
@@ -61,11 +61,11 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
     schema, settings = model.classifier.schema, request.settings
-    if request.prior not in (None, ESTIMATE):
-        settings = replace(settings, mix=label_mix(request.prior, schema.num_classes))
-        _tell_mix(settings.mix)
+    if request.mix not in (None, ESTIMATE):
+        model = model_for_mix(model, request.mix)
+        settings = replace(settings, mix=assumed_mix(model))
     request = replace(request, settings=settings)
-    streams = request.target is not None and request.target.suffix in ENDINGS and request.prior != ESTIMATE
+    streams = request.target is not None and request.target.suffix in ENDINGS and request.mix != ESTIMATE
     if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
         counts = _score(model, request)
     elif request.execution.engine != "local":
@@ -75,7 +75,9 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
             "leave the engine out: this is done at once",
         )
     else:
-        counts = _predict_at_once(model, request)
+        counts, model = _predict_at_once(model, request)
+    if not request.as_json:
+        err.print(mix_line(model), style="dim", highlight=False, markup=False)
     _summarise(counts, request.strict)
 
 
@@ -135,7 +137,7 @@ def _none_too_large(
     )
 
 
-def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
+def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Counts, TrainedModel]:
     settings, schema = request.settings, model.classifier.schema
     read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
     graphs, rows, problems = _none_too_large(*read, settings.most_atoms)
@@ -144,12 +146,8 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
         # Labels a file may hold are not looked at: they need not even be the model's classes.
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
         predictions = predict(model, graphs, settings.draws, settings.seed)
-        mix = settings.mix
-        if request.prior == ESTIMATE:
-            mix = estimated_mix(model, predictions)
-            _tell_mix(mix)
-        if mix is not None:
-            model, predictions = moved_to_mix(model, predictions, mix)
+        if request.mix == ESTIMATE:
+            model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
     if request.target is not None and request.target.suffix in ENDINGS:
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
         table = as_text(table) if request.target.suffix == ".csv" else table
@@ -165,7 +163,8 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
     else:
         _show(records)
     bad = [record for record in records if record["status"] != OK]
-    return Counts(len(records), len(bad), tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS]))
+    problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
+    return Counts(len(records), len(bad), problems_shown), model
 
 
 def _show(records: Sequence[Mapping[str, Any]]) -> None:
@@ -203,10 +202,6 @@ def _summarise(counts: Counts, strict: bool) -> None:
         err.print(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", style="yellow")
     if strict or counts.failed == counts.rows:
         raise typer.Exit(1)
-
-
-def _tell_mix(mix: Sequence[float] | None) -> None:
-    err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix or ())}", highlight=False)
 
 
 def processes() -> int:

@@ -19,7 +19,7 @@ from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
-from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.runs.checkpoint import DOMAIN, METRICS, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
 from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.state import STATE_FILE
@@ -28,7 +28,7 @@ from graphfnp.training.train import Event, Training, one_process, train
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
 
-CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
+CONFIG, SPLIT, EPOCHS = "config.json", "split.json", "epochs.jsonl"
 
 
 @dataclass(frozen=True)

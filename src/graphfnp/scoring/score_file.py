@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import as_text, record_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
@@ -76,7 +77,7 @@ def score_file(
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = as_text(schema.empty_table()).schema
-        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts), raw)
+        write_record_file(target, parts.tables(total), schema, _about(scorer.model, file, settings, counts), raw)
         parts.remove()
     return counts
 
@@ -114,7 +115,8 @@ def _scored(scorer: Scorer, chunks: Iterator[Chunk], execution: Execution) -> It
 def about_model(model: TrainedModel) -> dict[str, Any]:
     """What a reader of a file of records should know of the model."""
     known = None if model.provenance is None else model.provenance.to_json()
-    return {"model": model.id, "classes": list(model.classifier.schema.class_names), "calibration": known}
+    names = list(model.classifier.schema.class_names)
+    return {"model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known}
 
 
 def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
