@@ -146,19 +146,26 @@ def predict(
     raw: Annotated[
         bool, typer.Option("--raw", help="CSV for programs: no apostrophe before texts that begin with = + - @.")
     ] = False,
+    drop_columns: Annotated[
+        bool, typer.Option("--drop-columns", help="Leave the input's own columns out; default: they come first.")
+    ] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place.
 
-    From file to file it works as a stream; if it is interrupted, the same command goes on where it stopped.
+    Rows are counted from 0: the first under the header of a file is row 0, and a blank line is a row. From file to file
+    it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
     from graphfnp.cli.predicting import Execution, PredictRequest, Settings, predict_rows, processes
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
     execution = Execution(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
     predict_rows(
-        run, PredictRequest(source, out, smiles, settings, mix, execution, data, as_json, restart, strict, raw)
+        run,
+        PredictRequest(
+            source, out, smiles, settings, mix, execution, data, as_json, restart, strict, raw, not drop_columns
+        ),
     )
 
 

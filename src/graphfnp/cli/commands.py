@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import typer
 
 from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
+from graphfnp.datasets.columns import name_column
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
@@ -155,30 +156,45 @@ def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as
         out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
 
 
-def read_input(
-    source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
-) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
-    """Graphs, their rows and the rows that are none: of one SMILES, a file or a dataset's name."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was read of an input: graphs, the row of each, the rows that are none, and the columns beside them.
+
+    Rows are counted from 0, as in every record; the header of a file is no row, a blank line is one.
+    """
+
+    graphs: PackedGraphs | None
+    rows: list[int]
+    problems: tuple[Problem, ...] = ()
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.problems)
+
+    def names(self, rows: Sequence[int]) -> list[str | None]:
+        """What people call these rows, where a column says so."""
+        column = name_column(list(self.columns))
+        return [None if column is None else self.columns[column][row] or None for row in rows]
+
+
+def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
+    """Rows of one SMILES, a file or a dataset's name."""
     if reads_smiles(schema) and not Path(source).exists() and not is_name(source):
         graphs, rows, problems = graphs_in_schema([source], schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
-            return graphs, rows.tolist(), problems
+            return Rows(graphs, rows.tolist(), problems)
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
-    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
-        return _in_schema(loaded, schema)
-    return (
-        loaded.graphs,
-        list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist(),
-        loaded.problems,
-    )
-
-
-def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
-    """Molecules of a file, written as a model of typed atoms knows them."""
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
+    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
+        return _in_schema(loaded, own, schema)
+    return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
+
+
+def _in_schema(loaded: Dataset, own: list[int], schema: Schema) -> Rows:
+    """Molecules of a file, written as a model of typed atoms knows them."""
     graphs, rows, problems = graphs_in_schema(loaded.graphs.text or (), schema)
     refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
-    return graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused)
+    return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 
 
 def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | None = None) -> TrainedModel:

@@ -60,10 +60,10 @@ def number(value: Any) -> str:
 
 
 def domain_cell(record: Mapping[str, Any]) -> str:
-    """The domain's verdict on a row and its score, in a colour that warns."""
+    """The first words of the domain's verdict on a row, in a colour that warns."""
     if record["domain_verdict"] is None:
         return "-"
-    said = f"{record['domain_verdict']} ({record['domain_score']:.0%})"
+    said = record["domain_verdict"].removesuffix(" the training data")
     colour = {VERDICTS[1]: "yellow", VERDICTS[2]: "red"}.get(record["domain_verdict"])
     return said if colour is None else f"[{colour}]{said}[/{colour}]"
 

@@ -113,7 +113,7 @@ class Run:
                 "the data the run was trained on",
                 "restore the file, or train again",
             )
-        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts)
+        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts, loaded.columns)
 
 
 def execute(

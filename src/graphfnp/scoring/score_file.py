@@ -17,7 +17,7 @@ from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
 from graphfnp.scoring.parts import Counts, Parts
-from graphfnp.scoring.record_files import check_target, write_record_file
+from graphfnp.scoring.record_files import as_cells, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import MoleculeFile
 from graphfnp.scoring.scorer import Scorer, Settings
 
@@ -51,12 +51,14 @@ def score_file(
     restart: bool = False,
     watch: Watch | None = None,
     raw: bool = False,
+    keep_columns: bool = True,
 ) -> Counts:
     """A record in ``target`` for every row of ``source``, in its order; memory does not grow with the rows.
 
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
     kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
-    spreadsheet would take for formulas as they are.
+    spreadsheet would take for formulas as they are. The columns of ``source`` stand before the records' own, unless
+    ``keep_columns`` is False.
     """
     source, target, settings, execution = Path(source), Path(target), settings or Settings(), execution or Execution()
     check_target(target, source)
@@ -77,9 +79,21 @@ def score_file(
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = as_text(schema.empty_table()).schema
-        write_record_file(target, parts.tables(total), schema, _about(scorer.model, file, settings, counts), raw)
+        tables = parts.tables(total)
+        if keep_columns:
+            own = file.schema if not is_csv else as_cells(file.schema.empty_table()).schema
+            counts = replace(counts, notes=(*counts.notes, *column_notes(own.names, schema.names)))
+            tables = _beside_their_rows(tables, file, is_csv)
+            schema = beside(own.empty_table(), schema.empty_table()).schema
+        write_record_file(target, tables, schema, _about(scorer.model, file, settings, counts), raw)
         parts.remove()
     return counts
+
+
+def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:
+    """The records of each chunk beside the columns of its rows, which are read once more: they are in no part."""
+    for columns, records in zip(file.columns(), tables, strict=True):
+        yield beside(as_cells(columns) if is_csv else columns, records)
 
 
 def _score_missing(
