@@ -12,7 +12,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.prediction.records import as_text, record_schema
+from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
@@ -78,7 +78,7 @@ def score_file(
         counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
-            schema = as_text(schema.empty_table()).schema
+            schema = text_schema(schema)
         tables = parts.tables(total)
         if keep_columns:
             own = file.schema if not is_csv else as_cells(file.schema.empty_table()).schema
