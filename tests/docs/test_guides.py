@@ -18,6 +18,7 @@ SAYS = {
     "add-a-classifier": "model uncertainty, mean",
     "add-an-explainer": "edge ROC-AUC",
     "explainers": "masks of 3 graphs: 18 nodes, 36 edges",
+    "add-a-backbone": "node states of width 32",
     "add-a-dataset": "row 5: 'CC(C)('",
     "add-a-table": "Nothing is missing.",
 }

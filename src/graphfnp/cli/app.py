@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,21 @@ app.command()(rationales)
 app.command()(explain)
 app.command()(serve)
 app.command()(bundle)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"graphfnp {version('graphfnp')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None: ...
+
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
@@ -168,7 +184,7 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; errors a user can mend are printed without a traceback."""
     if arguments is None:
         arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "data"):
+    if not arguments or arguments[0] in ("-h", "--help", "--version", "data"):
         # Help and the list of datasets need no torch, which takes seconds to import.
         return app(arguments) if arguments[:1] != ["data"] else _explained(arguments)
     return _explained(arguments)
