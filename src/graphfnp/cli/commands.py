@@ -21,10 +21,8 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate_part
-from graphfnp.report.assemble import report_of_run
-from graphfnp.report.page import write_report
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
-from graphfnp.runs.run import METRICS, Plan, execute
+from graphfnp.runs.run import METRICS, Plan, Run, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig
 
@@ -109,7 +107,7 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     if fabric.global_rank:
         return
     metrics = json.loads((folder / METRICS).read_text())
-    page = write_report(report_of_run(run, data), folder) if flags.report else None
+    page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
         typer.echo(json.dumps(metrics, indent=1))
         return
@@ -178,5 +176,12 @@ def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, li
 
 def write_run_report(folder: Path, data: Path | None) -> None:
     run = open_run(folder)
-    page = write_report(report_of_run(run, data), own_folder(run))
+    page = _written_report(run, own_folder(run), data)
     out.print(f"report  {page}", highlight=False, markup=False)
+
+
+def _written_report(run: Run, folder: Path, data: Path | None) -> Path:
+    from graphfnp.report.assemble import report_of_run  # matplotlib and more: predictions come without
+    from graphfnp.report.page import write_report
+
+    return write_report(report_of_run(run, data), folder)

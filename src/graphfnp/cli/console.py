@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,8 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from graphfnp.errors import GraphFNPError
-from graphfnp.prediction.domain import VERDICTS
-from graphfnp.training.train import Event
+
+if TYPE_CHECKING:
+    from graphfnp.training.train import Event
 
 out = Console()
 err = Console(stderr=True)
@@ -23,7 +24,7 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+def training_progress(quiet: bool = False) -> "Iterator[Callable[[Event], None]]":
     """A watcher that draws a bar for the epochs and one for the batches, on standard error."""
     columns = (
         TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -33,7 +34,7 @@ def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
         epochs = progress.add_task("epochs", total=None, facts="")
         steps = progress.add_task("batches", total=None, facts="")
 
-        def watch(event: Event) -> None:
+        def watch(event: "Event") -> None:
             progress.update(steps, total=event.steps, completed=event.step)
             if event.stage != "training":
                 progress.update(steps, description=event.stage)
@@ -60,6 +61,8 @@ def number(value: Any) -> str:
 
 def domain_cell(record: Mapping[str, Any]) -> str:
     """The domain's verdict on a row and its score, in a colour that warns."""
+    from graphfnp.prediction.domain import VERDICTS  # imports torch: not for help and errors
+
     if record["domain_verdict"] is None:
         return "-"
     said = f"{record['domain_verdict']} ({record['domain_score']:.0%})"
@@ -100,6 +103,8 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, str]:
     """The share of graphs in the domain, and how accurate the model is by verdict."""
+    from graphfnp.prediction.domain import VERDICTS
+
     known = sum(facts["graphs"] for facts in verdicts.values())
     said = [f"{name} {facts['graphs']} ({percent(facts['accuracy'])} right)" for name, facts in verdicts.items()]
     return VERDICTS[0], percent(verdicts[VERDICTS[0]]["graphs"] / known), "; ".join(said)

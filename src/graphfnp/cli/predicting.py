@@ -17,7 +17,6 @@ from rich.table import Table
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.typed_smiles import reads_smiles
-from graphfnp.cli.commands import read_input
 from graphfnp.cli.console import domain_cell, err, number, out, percent
 from graphfnp.cli.prior import ESTIMATE, label_mix
 from graphfnp.errors import InvalidConfig
@@ -136,6 +135,8 @@ def _none_too_large(
 
 
 def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
+    from graphfnp.cli.commands import read_input  # also reads datasets, which a stream does not need
+
     settings, schema = request.settings, model.classifier.schema
     read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
     graphs, rows, problems = _none_too_large(*read, settings.most_atoms)

@@ -4,7 +4,6 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import torch
 from torch import Tensor
@@ -60,6 +59,8 @@ def _packed(edge_index: Tensor, edge_ptr: Tensor, y: Tensor) -> PackedGraphs:
 
 def _one_graph(motif: list[tuple[int, int]], random: np.random.Generator) -> Tensor:
     """[2, edges] in both directions: nodes 0-19 are the tree, 20-24 the motif."""
+    import networkx as nx  # slow to import, and only generating needs it
+
     tree = list(nx.barabasi_albert_graph(TREE, 1, seed=int(random.integers(2**31))).edges)
     link = (int(random.integers(TREE)), TREE + int(random.integers(MOTIF)))
     edges = torch.tensor([*tree, *((TREE + a, TREE + b) for a, b in motif), link]).T

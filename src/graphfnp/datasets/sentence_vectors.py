@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.progress import Progress
 from torch import Tensor
 
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
@@ -45,6 +43,9 @@ def mapped(path: Path, shape: tuple[int, int]) -> Tensor:
 
 
 def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path, shape: tuple[int, int]) -> None:
+    from rich.console import Console  # slow to import, and only this needs it
+    from rich.progress import Progress
+
     path.parent.mkdir(parents=True, exist_ok=True)
     part, progress_file = path.with_suffix(".part"), path.with_suffix(".progress")
     done = _saved(progress_file) if part.exists() and part.stat().st_size == 2 * shape[0] * shape[1] else 0

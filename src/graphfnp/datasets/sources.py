@@ -14,9 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress
-
 from graphfnp.datasets.archives import unpack
 from graphfnp.errors import MissingData
 from graphfnp.files import atomic, write_atomically
@@ -157,6 +154,9 @@ def fetched(url: str, target: Path, sha256: str | None = None, attempts: int = A
 
 
 def _transfer(url: str, part: Path) -> None:
+    from rich.console import Console  # slow to import, and only downloads need it
+    from rich.progress import Progress
+
     request = urllib.request.Request(url, headers={"User-Agent": "graphfnp"})
     if request.type not in ("http", "https"):
         raise ValueError(f"{request.type} is not a web address")

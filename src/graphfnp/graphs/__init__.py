@@ -4,6 +4,7 @@ PUBLIC = {  # what other packages may use, by module
     "degrees": "DEGREE_SIZE degree_feature",
     "edges": "Integers TidyEdges global_edges tidy_edges",
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
+    "foreign": "is_data is_dataset is_networkx",
     "labels": "label_numbers",
     "matching": "matching",
     "motifs": "motif_name",

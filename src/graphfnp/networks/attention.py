@@ -2,13 +2,16 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch_geometric.nn import GATConv
 
 from graphfnp.graphs.packed import Batch
 from graphfnp.graphs.pointers import pointers
+
+if TYPE_CHECKING:
+    from torch_geometric.nn import GATConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,7 @@ class _SoftmaxSum(torch.autograd.Function):
         return attention * centred, None if unweighted is None else unweighted * centred, grad_x, None
 
 
-def attend(layer: GATConv, x: Tensor, edges: AttentionEdges, table: Tensor | None) -> Tensor:
+def attend(layer: "GATConv", x: Tensor, edges: AttentionEdges, table: Tensor | None) -> Tensor:
     """``layer(x)`` over these edges; ``table`` [edge-feature values, edge_dim] embeds what edges carry."""
     heads, width = layer.heads, layer.out_channels
 

@@ -10,5 +10,5 @@ PUBLIC = {  # what other packages may use, by module
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel collect conformal_sets fit_domain predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
-    "records": "OK as_text prediction_records record_schema record_table",
+    "records": "OK as_text prediction_records record_schema record_table text_schema",
 }

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from scipy.stats import fisher_exact
 from torch import Tensor
 
 from graphfnp.chemistry.alerts import ALERTS
@@ -51,6 +50,8 @@ class Enrichment:
 
     @property
     def p_value(self) -> float:
+        from scipy.stats import fisher_exact  # slow to import, and only this needs it
+
         table = [[self.own, self.own_total - self.own], [self.others, self.others_total - self.others]]
         return float(fisher_exact(table, alternative="greater").pvalue)
 

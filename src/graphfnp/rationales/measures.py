@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from graphfnp.chemistry.patterns import SubstructureIndex
@@ -24,6 +23,8 @@ def rationale_measures(
     model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, seed: int = 0
 ) -> tuple[list[dict[str, float | None]], dict[str, float]]:
     """Of each rationale ``link_precision``, ``holder_auc`` and ``deletion``; of the model all that is not of one."""
+    from sklearn.metrics import roc_auc_score  # a second to import, and stored rationales come without
+
     kappa = graph_kernels(model, graphs)
     scores = link_scores(kappa, graphs.y, rationales.label)
     substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
@@ -60,6 +61,8 @@ def rationale_measures(
 
 def foreign_scores(own: Any, foreign: Any, name: str) -> dict[str, float]:
     """How well distance alone tells foreign graphs from a model's own test graphs, and how sure it is of them."""
+    from sklearn.metrics import roc_auc_score
+
     truth = [0] * len(own.distance) + [1] * len(foreign.distance)
     return {
         f"{name}_auroc": float(roc_auc_score(truth, torch.cat([own.distance, foreign.distance]).numpy())),

@@ -1,6 +1,5 @@
 """Concise structures: what the kernel does not need is left out."""
 
-import networkx as nx
 import torch
 from torch import Tensor
 
@@ -42,6 +41,8 @@ def pruned(
 
 def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) -> list[Structure]:
     """The structure less one unit, for each whose rest is connected, large enough, and can be written."""
+    import networkx as nx  # slow to import, and only finding rationales needs it
+
     whole, graph = set(range(structure.num_nodes)), as_networkx(structure)
     parts = []
     kind = kind_of(schema)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-import networkx as nx
 import numpy as np
 from rdkit import rdBase
 
@@ -151,6 +150,8 @@ def _sketch_words(words: Sequence[str], structure: Structure, nodes: Collection[
 
 def _shown_nodes(structure: Structure) -> list[int]:
     """All nodes in order; of a graph too large to draw, those around the node with most neighbours."""
+    import networkx as nx  # slow to import, and only large graphs need it
+
     if structure.num_nodes <= MOST_NODES:
         return list(range(structure.num_nodes))
     graph = nx.Graph([edge[:2] for edge in structure.edges])

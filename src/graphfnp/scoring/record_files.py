@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import atomic, write_json
@@ -64,13 +61,17 @@ def write_record_file(
 
 
 def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
-    with pa.csv.CSVWriter(file, schema) as writer:
+    from pyarrow.csv import CSVWriter  # slow to import: only what is written
+
+    with CSVWriter(file, schema) as writer:
         for table in tables:
             writer.write_table(table)
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
     """Texts that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
+    import pyarrow.compute as pc  # slow to import, and only a CSV needs it
+
     for place, column in enumerate(table.schema):
         if pa.types.is_string(column.type):
             formula = pc.match_substring_regex(table[place], _FORMULA)
@@ -81,6 +82,8 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 
 def _write_parquet(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+    import pyarrow.parquet as pq
+
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         waiting: list[pa.Table] = []
         for table in tables:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
@@ -69,6 +68,8 @@ class MoleculeFile:
     def _describe(self, smiles: str | None) -> None:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
         if self.kind == ".parquet":
+            import pyarrow.parquet as pq  # slow to import, and only such files need it
+
             with pq.ParquetFile(self.path) as file:
                 check_parquet(file, self.path.stat().st_size, self.path.name)
                 head = next(file.iter_batches(HEAD), None)
@@ -136,6 +137,8 @@ class MoleculeFile:
                 yield row[self.column].strip() if self.column < len(row) else ""
 
     def _parquet_cells(self) -> Iterator[str]:
+        import pyarrow.parquet as pq
+
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
                 yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())

@@ -11,7 +11,7 @@ import pyarrow as pa
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.prediction.records import as_text, record_schema
+from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
@@ -75,7 +75,7 @@ def score_file(
         counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
-            schema = as_text(schema.empty_table()).schema
+            schema = text_schema(schema)
         write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts), raw)
         parts.remove()
     return counts

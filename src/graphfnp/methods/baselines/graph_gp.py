@@ -102,6 +102,7 @@ class GraphGP(GraphClassifier):
     @torch.no_grad()
     def place(self, features: Tensor) -> None:
         """Inducing points at the centroids of the features; whitened values L^-1 linear(centroid), K = L L^T."""
+
         strategy = self.process.variational_strategy
         centres = k_means(features, self.config.inducing_points, seed=0, restarts=1)
         points = centres[torch.arange(self.config.inducing_points) % len(centres)]
