@@ -22,7 +22,7 @@ SAYS = {
     "add-a-dataset": "row 5: 'CC(C)('",
     "add-a-table": "Nothing is missing.",
 }
-PAGES = sorted({*ROOT.glob("docs/*.md"), ROOT / "README.md"})
+PAGES = sorted({*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")})
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
