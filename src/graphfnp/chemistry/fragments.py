@@ -1,4 +1,4 @@
-"""Parts of structures: molecules are cut where a chemist would cut them, other graphs anywhere."""
+"""Parts of molecules, cut where a chemist would cut them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def units(structure: Structure, schema: Schema) -> list[frozenset[int]]:
-    """What is kept or left out together: single nodes; in molecules what acyclic single bonds hold together.
+    """What is kept or left out together: what is left when acyclic single bonds are cut.
 
     Ring systems with what is double-bonded to them, nitro, carbonyl, sulfonyl, cyano and azo groups, and every atom
     with its hydrogens.
@@ -20,8 +20,6 @@ def units(structure: Structure, schema: Schema) -> list[frozenset[int]]:
     import networkx as nx  # slow to import, and only explanations need it
 
     graph = as_networkx(structure)
-    if schema.kind != "molecule":
-        return [frozenset([node]) for node in graph]
     bridges = {frozenset(edge) for edge in nx.bridges(graph)}
     atoms = [read_token(schema.node_types[kind]) for kind in structure.node_type]
     cut = [

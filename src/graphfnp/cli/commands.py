@@ -94,7 +94,7 @@ def train(
 
 
 def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
-    from lightning.fabric import Fabric  # predictions are seconds quicker without it
+    from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)

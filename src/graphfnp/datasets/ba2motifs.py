@@ -13,6 +13,7 @@ from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.edges import global_edges, tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.randomness import derive_seed
 
 TREE, MOTIF = 20, 5
@@ -29,7 +30,7 @@ def generate_ba2motifs(num_graphs: int = 1000, seed: int = 0) -> PackedGraphs:
     random = np.random.default_rng(derive_seed(seed, "ba2motifs"))
     labels = torch.arange(num_graphs) >= num_graphs // 2
     edges = [_one_graph(HOUSE if label else CYCLE, random) for label in labels.tolist()]
-    edge_ptr = torch.tensor([0, *np.cumsum([e.shape[1] for e in edges])])
+    edge_ptr = torch.from_numpy(pointer_array([e.shape[1] for e in edges]))
     return _packed(torch.cat(edges, dim=1), edge_ptr, labels.long())
 
 

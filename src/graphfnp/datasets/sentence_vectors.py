@@ -13,6 +13,7 @@ from torch import Tensor
 
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sources import cache_folder
+from graphfnp.graphs.pointers import pointer_array
 
 CHUNK = 1024  # sentences between two saves
 
@@ -49,7 +50,7 @@ def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path, s
     part, progress_file = path.with_suffix(".part"), path.with_suffix(".progress")
     done = _saved(progress_file) if part.exists() and part.stat().st_size == 2 * shape[0] * shape[1] else 0
     store = np.memmap(part, dtype=np.float16, mode="r+" if done else "w+", shape=shape)
-    starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in sentences])])
+    starts = pointer_array([len(tokens) for tokens in sentences])
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("encoding sentences, once", total=len(sentences), completed=done)
         for first in range(done, len(sentences), CHUNK):

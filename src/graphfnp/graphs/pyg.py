@@ -10,8 +10,10 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.labels import label_numbers
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointers
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data, Dataset
@@ -143,8 +145,7 @@ def _pack(
     text: Sequence[str] | None = None,
     schema: Schema | None = None,
 ) -> PackedGraphs:
-    node_ptr = torch.cat([node_sizes.new_zeros(1), node_sizes.cumsum(0)])
-    edge_ptr = torch.cat([edge_sizes.new_zeros(1), edge_sizes.cumsum(0)])
+    node_ptr, edge_ptr = pointers(node_sizes), pointers(edge_sizes)
     edge_truth = columns.get("edge_truth")
     if schema is not None:
         numbers = torch.tensor([UNLABELLED if label is None else label for label in labels])
@@ -157,8 +158,7 @@ def _pack(
     edge_attr, edge_part = _edge_features(columns["edge_attr"])
     node_type = columns.get("node_type")
     if x is None:
-        owner_start = torch.repeat_interleave(node_ptr[:-1], edge_sizes)
-        x = _safe_degrees(edge_index + owner_start, int(node_ptr[-1]))
+        x = _safe_degrees(global_edges(edge_index, node_ptr, edge_ptr), int(node_ptr[-1]))
     elif node_part.get("features") == "types":
         node_type = x[:, 0]
     if node_type is not None and "node_types" not in node_part:

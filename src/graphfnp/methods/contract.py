@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointers
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.rationales import Rationales
 
@@ -137,6 +138,10 @@ class GraphClassifier(nn.Module, ABC):
         """[graphs, rationales]: how often each rationale is correlated with each graph."""
         return None
 
+    def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
+        """(backbone, head) if a prediction is head(relu(mean of node states)), which explainers can take apart."""
+        return None
+
     def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
         """Numbers that show whether the method's parts are alive, for the epoch log."""
         return {}
@@ -168,9 +173,10 @@ class GraphClassifier(nn.Module, ABC):
         """Log-probabilities [graphs, classes]: what ``torch_geometric.explain.Explainer`` calls."""
         owner = x.new_zeros(len(x), dtype=torch.long) if batch is None else batch
         sizes = torch.bincount(owner, minlength=1)
-        ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         # "undirected" would let layers use the fused product, which explainers' edge masks cannot reach.
-        seen = Batch(x, edge_index, owner, ptr, owner.new_full((len(sizes),), -1), edge_attr, undirected=False)
+        seen = Batch(
+            x, edge_index, owner, pointers(sizes), owner.new_full((len(sizes),), -1), edge_attr, undirected=False
+        )
         logits = self.draw_logits(seen, num_draws)
         return torch.logsumexp(logits.log_softmax(-1), dim=0) - torch.log(torch.tensor(float(num_draws)))
 

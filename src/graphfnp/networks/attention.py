@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
 
 if TYPE_CHECKING:
     from torch_geometric.nn import GATConv
@@ -52,7 +53,7 @@ class AttentionEdges:
         return cls(
             in_order(source.unsqueeze(1) * heads + head),
             in_order(target.unsqueeze(1) * heads + head),
-            torch.cat([degree.new_zeros(1), (degree + 1).repeat_interleave(heads).cumsum(0)]),
+            pointers((degree + 1).repeat_interleave(heads)),
             in_order(place[mirror]),
             number,
             weight,

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
 from graphfnp.networks.features import CategoryEmbedding
 
 
@@ -35,7 +36,7 @@ class Neighbourhood:
         nodes = batch.num_nodes
         if not (symmetric and batch.undirected) or weight.requires_grad:
             return cls(batch.edge_index, weight, batch.edge_attr, nodes, None, None)
-        row_ptr = torch.cat([source.new_zeros(1), torch.bincount(target, minlength=nodes).cumsum(0)])
+        row_ptr = pointers(torch.bincount(target, minlength=nodes))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
             matrix = torch.sparse_csr_tensor(row_ptr, source, weight, size=(nodes, nodes), check_invariants=False)

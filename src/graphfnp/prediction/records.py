@@ -12,6 +12,7 @@ import pyarrow as pa
 from torch import Tensor
 
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.conformal import LEVEL
@@ -177,7 +178,7 @@ def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
 
 
 def _offsets(sizes: np.ndarray) -> pa.Array:
-    return column(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    return column(pointer_array(sizes), pa.int32())
 
 
 def _rounded(values: Tensor, decimals: int = DECIMALS) -> np.ndarray:

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from graphfnp.chemistry.patterns import SubstructureIndex
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
 from graphfnp.methods.rationales import Rationales
@@ -74,8 +73,7 @@ def foreign_scores(own: Any, foreign: Any, name: str) -> dict[str, float]:
 def with_permuted_features(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
     """The same structures, their nodes' features shuffled within each graph."""
     noise = torch.rand(len(graphs.x), generator=stream(seed, "permuted"), dtype=torch.double)
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-    return replace(graphs, x=graphs.x[torch.argsort(owner + noise)])
+    return replace(graphs, x=graphs.x[torch.argsort(graphs.node_owner + noise)])
 
 
 def deletion(
@@ -105,7 +103,6 @@ def deletion(
     kernel = []
     for left_out in (inside, part):
         rest = induced_subgraphs(batch, torch.where(~left_out)[0])
-        if graphs.schema.features == "degree":
-            rest = replace(rest, x=degree_feature(rest.edge_index, rest.num_nodes))
+        rest = replace(rest, x=graphs.schema.refeaturised(rest.x, rest.edge_index))
         kernel.append(model.classifier.correlation_probability(rest)[:, rationale])
     return float((kernel[1] - kernel[0]).mean())

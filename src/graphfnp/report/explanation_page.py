@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales, leans_on
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
 SHOWN = 3  # rationales beside a graph
@@ -80,7 +81,7 @@ def write_explanations(
         known = labels[graph] if labels else ""
         cards.append(
             Card(
-                name, f"{record['class']}, {100 * record['probability']:.0f} %",
+                name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
                 code=[record["input"] or f"graph {record['graph']}"], facts=[("known class", known)] if known else [],
@@ -93,7 +94,9 @@ def write_explanations(
         if (own := [card for card, target in zip(cards, found.target.tolist(), strict=True) if target == k])
     ]
     footer = "explanations.json holds the whole correlation row and a score for every edge."
-    return write_cards(folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN)
+    return write_cards(
+        folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
+    )
 
 
 def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, graph: int, name: str) -> list[Thumb]:

@@ -22,7 +22,7 @@ from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
 
 if TYPE_CHECKING:  # what training needs is slow to import, and predictions need none of it
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from graphfnp.training.train import Event, Training
 
@@ -227,5 +227,5 @@ def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
 
 
 def library_versions() -> dict[str, str]:
-    packages = ("graphfnp", "torch", "torch_geometric", "lightning", "rdkit", "numpy", "scikit-learn")
+    packages = ("graphfnp", "torch", "torch_geometric", "lightning_fabric", "rdkit", "numpy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}, "platform": sys.platform}

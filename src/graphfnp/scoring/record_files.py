@@ -1,7 +1,6 @@
 """Records to CSV or Parquet files, written in one atomic step with what is known of the model that made them."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import write_json
+from graphfnp.files import atomic, write_json
 
 ENDINGS = (".csv", ".parquet")
 ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
@@ -53,24 +52,15 @@ def write_record_file(
     In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
     """
     check_target(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            if target.suffix == ".csv":
-                _write_csv(file, tables if raw else map(without_formulas, tables), schema)
-            else:
-                _write_parquet(file, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
-            file.flush()
-            os.fsync(file.fileno())
+    with atomic(target) as temporary:
         if target.suffix == ".csv":
+            _write_csv(temporary, tables if raw else map(without_formulas, tables), schema)
             write_json(about_file(target), about)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        else:
+            _write_parquet(temporary, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
 
 
-def _write_csv(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
     from pyarrow.csv import CSVWriter  # slow to import: only what is written
 
     with CSVWriter(file, schema) as writer:
@@ -91,7 +81,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-def _write_parquet(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+def _write_parquet(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
