@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = "notebook.md"
+BARE = r"<style.*?</style>|</?div>| (class|border|style)=\"[^\"]*\""  # the site has a style of its own for tables
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -14,6 +14,7 @@ from graphfnp.errors import GraphFNPError
 Row = str | Mapping[str, Any]  # a SMILES, or a graph as the service takes it
 AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
 LONGEST_WAIT = 60.0
+LOCAL = "http://127.0.0.1:8000"
 
 
 class ServiceError(GraphFNPError):
@@ -33,7 +34,7 @@ class Client:
 
     def __init__(
         self,
-        address: str = "http://127.0.0.1:8000",
+        address: str = LOCAL,
         api_key: str | None = None,
         seconds: float = 150.0,
         retries: int = 3,
@@ -130,7 +131,8 @@ def _advice(status: int) -> str:
 def main() -> None:
     """``python -m graphfnp.service.client ADDRESS``: is it ready? Code 0 if so; for health checks of containers."""
     try:
-        print(json.dumps(Client(*sys.argv[1:2], seconds=4.0, retries=0).health()))
+        address = sys.argv[1] if len(sys.argv) > 1 else LOCAL
+        print(json.dumps(Client(address, seconds=4.0, retries=0).health()))
     except GraphFNPError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
