@@ -4,10 +4,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUNTIME := $(VENV)/.installed-runtime
+ABSOLUTE := $(abspath $(BIN))
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test lint types slow attack docs notebook clean
+.PHONY: demo test lint types slow attack docs notebook pictures bundles bench clean
 
 demo: $(RUNTIME)
 	@echo "2 of 3: training on BA2Motifs, random graphs with a cycle or a house in them (about two minutes)"
@@ -39,6 +40,23 @@ docs: $(STAMP)
 
 notebook: $(STAMP)
 	$(BIN)/python docs/run_notebook.py
+
+PAGES ?= docs/quick-start.md docs/chemists-guide.md
+pictures: $(STAMP)  # runs the commands that pages show, writes down what they print, and photographs what they made
+	mkdir -p runs/pages
+	test -e runs/pages/molecules.csv || cp "$$GRAPHFNP_DATA/BBBP/BBBP.csv" runs/pages/molecules.csv
+	cd runs/pages && test -e runs/ba2motifs || $(ABSOLUTE)/graphfnp demo --out runs/ba2motifs
+	cd runs/pages && test -e runs/molecules-graphfnp-0 || $(ABSOLUTE)/graphfnp train molecules.csv --smiles smiles \
+		--label p_np --split scaffold --epochs 15 --set backbone.width=64 --set decoder.width=32
+	PATH="$(ABSOLUTE):$$PATH" python docs/rerun_commands.py runs/pages $(PAGES)
+	PATH="$(ABSOLUTE):$$PATH" python docs/take_pictures.py runs/pages $(ARGS)
+
+bundles: $(STAMP)  # trains the models that ship with the package again, an hour each; ARGS="bbbp": only that one
+	$(BIN)/graphfnp bundle $(ARGS)
+
+BENCHMARKS ?= prediction decoder_likelihood epoch batching featurising explainers
+bench: $(STAMP)  # the races of benchmarks/README.md that need nothing but the data; ARGS=--json writes their ratios down
+	for name in $(BENCHMARKS); do echo "== $$name"; OMP_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py $(ARGS) || exit 1; done
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

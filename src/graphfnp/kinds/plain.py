@@ -39,7 +39,7 @@ class PlainGraphs:
 
     def repaired(self, structure: Structure) -> Structure:
         """What a decoder drew, in one piece."""
-        import networkx as nx  # slow to import, and only decoded structures need it
+        import networkx as nx  # slow to import, and predictions need none of it
 
         return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))
 
@@ -95,7 +95,7 @@ class PlainGraphs:
 
     def similarities(self, structures: Sequence[Structure], others: Sequence[Structure]) -> list[float]:
         """In [0, 1], for each structure how similar the most similar of the others is: here, is one isomorphic?"""
-        import networkx as nx  # slow to import, and only decoded structures need it
+        import networkx as nx
 
         mine, theirs = ([as_networkx(one) for one in group] for group in (structures, others))
         same = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
