@@ -68,6 +68,7 @@ class Provenance(Sent):
     ece_interval: tuple[float, float] | None = Field(description="95 %.")
     ece_floor: float | None = Field(description="What a perfect model would show on as many graphs.")
     measured: str = Field(description="Date and time.")
+    label_mix: dict[str, float] | None = Field(default=None, description="What the probabilities assume, by class.")
 
 
 class PlacedRationale(Sent):
@@ -126,6 +127,7 @@ def answer_model(schema: Schema, explained: bool = False) -> type[BaseModel]:
         __base__=Sent,
         __doc__="A record for each row, in order, with the fields of `graphfnp predict`.",
         model=(str, Field(description=MEANING["model"])),
+        mix=(dict[str, float] | None, Field(description="Label mix that the probabilities assume, by class.")),
         records=(list[record], ...),
     )
     return made

@@ -14,9 +14,11 @@ from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
 
+from graphfnp.errors import GraphFNPError
+from graphfnp.prediction.label_mix import ESTIMATE
 from graphfnp.service.batching import Batcher, Busy, Kind
 from graphfnp.service.drawing import document, graph_svg, structure_svg
-from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
+from graphfnp.service.engine import EXPLAIN, MOST_ESTIMATED, PREDICT, Engine
 from graphfnp.service.guard import Guard
 from graphfnp.service.openapi import SVG, add_examples, draw_examples, responses, row_examples
 from graphfnp.service.reading import Reader
@@ -75,21 +77,27 @@ def make_app(engine: Engine) -> FastAPI:
             raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
         if request.graphs is None and not engine.reads_smiles:
             raise HTTPException(422, "this model does not read SMILES: send graphs, see /model for examples")
+        if request.mix_text == ESTIMATE and len(request.rows) > MOST_ESTIMATED:
+            raise HTTPException(413, f"{len(request.rows)} rows to estimate a mix of: send at most {MOST_ESTIMATED}")
         try:
             async with asyncio.timeout(config.seconds):
+                alike = engine.kind(kind, request.level, request.mix_text, len(request.rows))
                 batcher.check_room(len(request.rows), reader.waiting)
                 rows = await reader.read(request.rows)
-                records = await batcher.run(engine.kind(kind, request.level), rows)
+                records = await batcher.run(alike, rows)
+        except GraphFNPError as error:
+            raise HTTPException(422, f"{error.given}; expected {error.expected}") from None
         except Busy as busy:
             raise HTTPException(429, f"{busy}: come back in a few seconds", {"Retry-After": "5"}) from None
         except TimeoutError:
             detail = f"not answered within {config.seconds:g} seconds: send fewer rows at a time"
             raise HTTPException(503, detail, {"Retry-After": "30"}) from None
+        (mix, *_) = [record.pop("mix") for record in records]
         for row, record in enumerate(records):  # rows of a batch are numbered by the batch
             record["row"] = row
             record["input"] = f"graph {row}" if request.graphs is not None else record["input"]
             telemetry.count(record)
-        return json_response({"model": card["id"], "records": records})
+        return json_response({"model": card["id"], "mix": engine.named_mix(mix), "records": records})
 
     @app.exception_handler(RequestValidationError)
     async def explained(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -15,6 +15,8 @@ class Kind(NamedTuple):
     name: str
     level: float  # of the conformal sets
     rows: int  # in a batch
+    mix: tuple[float, ...] | str | None = None  # label mix, where it is not the model's own
+    alone: int = 0  # a number of its own: such a request shares no batch
 
 
 class Busy(Exception):

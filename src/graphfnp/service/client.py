@@ -12,6 +12,7 @@ from uuid import uuid4
 from graphfnp.errors import GraphFNPError
 
 Row = str | Mapping[str, Any]  # a SMILES, or a graph as the service takes it
+Mix = str | Mapping[str, float]
 AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
 LONGEST_WAIT = 60.0
 LOCAL = "http://127.0.0.1:8000"
@@ -45,13 +46,21 @@ class Client:
         self._key = {} if api_key is None else {"X-API-Key": api_key}
         self._limits: dict[str, Any] = {}
 
-    def predict(self, rows: Row | Sequence[Row], level: float | None = None, **options: Any) -> list[dict[str, Any]]:
-        """A record for each row, in order; ``level`` is that of the conformal sets."""
-        return self._records("/predict", "most_rows", rows, level, options)
+    def predict(
+        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None
+    ) -> list[dict[str, Any]]:
+        """A record for each row, in order.
 
-    def explain(self, rows: Row | Sequence[Row], level: float | None = None, **options: Any) -> list[dict[str, Any]]:
+        ``level`` is that of the conformal sets. ``mix`` is the label mix of the rows, where it is not that of the
+        training data: ``{"toxic": 0.2}``, "even" or "estimate" (in one request: at most 512 rows).
+        """
+        return self._records("/predict", "most_rows", rows, {"level": level, "mix": mix})
+
+    def explain(
+        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None
+    ) -> list[dict[str, Any]]:
         """The records of :meth:`predict`, each with its ``explanation``."""
-        return self._records("/explain", "most_explained", rows, level, options)
+        return self._records("/explain", "most_explained", rows, {"level": level, "mix": mix})
 
     def draw(self, row: Row, nodes: Sequence[int] = (), edges: Sequence[tuple[int, int]] = ()) -> str:
         """The row as SVG, some of its nodes and edges marked."""
@@ -76,13 +85,13 @@ class Client:
         return self._ask("/metrics").decode()
 
     def _records(
-        self, path: str, limit: str, rows: Row | Sequence[Row], level: float | None, options: Mapping[str, Any]
+        self, path: str, limit: str, rows: Row | Sequence[Row], options: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         asked: list[Row] = [rows] if isinstance(rows, str | Mapping) else list(rows)
         if not asked:
             return []
         name = "smiles" if isinstance(asked[0], str) else "graphs"
-        given = {key: value for key, value in {**options, "level": level}.items() if value is not None}
+        given = {key: value for key, value in options.items() if value is not None}
         self._limits = self._limits or self.model()["service"]
         records: list[dict[str, Any]] = []
         for start in range(0, len(asked), self._limits[limit]):

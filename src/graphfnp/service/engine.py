@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
@@ -10,9 +11,13 @@ from graphfnp.chemistry.molecule_arrays import joined
 from graphfnp.chemistry.smiles import packed
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.label_mix import ESTIMATE, TRAINING, read_mix
+from graphfnp.prediction.label_shift import FEWEST_GRAPHS, assumed_mix, estimated_mix, for_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.store import DecodedRationales
@@ -27,6 +32,8 @@ from graphfnp.service.wire import graph_to_json
 PREDICT, EXPLAIN = "predict", "explain"
 EXPLAINED_ROWS = 4  # in a batch: they cost more
 EXAMPLES = 6
+MOST_ESTIMATED = 512  # rows of a request whose mix is estimated: they are one batch, for which the others wait
+_numbers = count(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +52,15 @@ class Engine:
     def reads_smiles(self) -> bool:
         return reads_smiles(self.model.classifier.schema)
 
-    def kind(self, name: str, level: float) -> Kind:
-        return Kind(
-            name, level, min(EXPLAINED_ROWS, self.config.batch_rows) if name == EXPLAIN else self.config.batch_rows
-        )
+    def kind(self, name: str, level: float, mix: str | None, rows: int) -> Kind:
+        """What a request may share a batch with; InvalidConfig if it names no label mix."""
+        most = min(EXPLAINED_ROWS, self.config.batch_rows) if name == EXPLAIN else self.config.batch_rows
+        if mix in (None, TRAINING):
+            return Kind(name, level, most)
+        if mix == ESTIMATE:  # of all its rows, and of no others
+            return Kind(name, level, rows, ESTIMATE, next(_numbers))
+        names, usual = self.model.classifier.schema.class_names, assumed_mix(self.model)
+        return Kind(name, level, most, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
 
     def work(self, kind: Kind, rows: Sequence[ReadRow]) -> list[dict[str, Any]]:
         """A record for each row; with an explanation if it is asked for."""
@@ -56,7 +68,13 @@ class Engine:
         problems = [Problem(number, row.given, row.reason) for number, row in enumerate(rows) if row.arrays is None]
         graphs = None if not good else self.graphs([rows[number] for number in good])
         predictions = None if graphs is None else predict(self.model, graphs)
-        records = prediction_records(self.model, predictions, graphs, good, problems, kind.level)
+        mix = self._estimated(predictions) if isinstance(kind.mix, str) else kind.mix
+        model = for_mix(self.model, mix)
+        if mix is not None and predictions is not None:
+            model, predictions = moved_to_mix(self.model, predictions, mix)
+        records = prediction_records(model, predictions, graphs, good, problems, kind.level)
+        for record in records:
+            record["mix"] = assumed_mix(model)
         if kind.name == EXPLAIN:
             for record in records:
                 record["explanation"] = None
@@ -64,6 +82,19 @@ class Engine:
                 for number, explanation in zip(good, self._explanations(graphs, self.decoded), strict=True):
                     records[number]["explanation"] = explanation
         return records
+
+    def _estimated(self, predictions: Predictions | None) -> tuple[float, ...]:
+        if predictions is None or len(predictions) < FEWEST_GRAPHS:
+            found = 0 if predictions is None else len(predictions)
+            raise InvalidGraphs(
+                f"{found} readable rows", f"at least {FEWEST_GRAPHS} to estimate a label mix", "send more"
+            )
+        return estimated_mix(self.model, predictions)
+
+    def named_mix(self, mix: Sequence[float] | None) -> dict[str, float] | None:
+        """Shares by class; None for a model that does not know what it assumes."""
+        names = self.model.classifier.schema.class_names
+        return None if mix is None else {name: round(share, 6) for name, share in zip(names, mix, strict=True)}
 
     def graphs(self, rows: Sequence[ReadRow]) -> PackedGraphs:
         """Rows that were read, side by side."""

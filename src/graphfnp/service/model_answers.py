@@ -32,6 +32,7 @@ class Measures(Sent):
     """Measured on graphs that were not trained on."""
 
     accuracy: float | None = None
+    accuracy_of_majority: float | None = Field(default=None, description="Of always saying the most frequent class.")
     auroc: float | None = None
     ece: float | None = None
     ece_interval: tuple[float, float] | None = None
@@ -47,7 +48,8 @@ class CalibrationFacts(Sent):
     model_config = ConfigDict(extra="allow")
 
     temperature: float
-    prior: list[float] | None = Field(default=None, description="The label mix that the probabilities assume.")
+    prior: list[float] | None = Field(default=None, description="The label mix that training weighs the classes to.")
+    label_mix: list[float] | None = Field(default=None, description="The label mix that the probabilities assume.")
     provenance: Provenance | None
 
 

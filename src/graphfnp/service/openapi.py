@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphfnp.graphs.packed import Schema
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.service.answers import Health, answer_model
 from graphfnp.service.engine import Engine
 from graphfnp.service.model_answers import Card, RationalesAnswer
@@ -64,10 +65,13 @@ def add_examples(document: dict[str, Any], engine: Engine, card: Mapping[str, An
     records = engine.sample_records()
     plain = [{name: value for name, value in one.items() if name != "explanation"} for one in records]
     rationales = [] if engine.decoded is None else engine.decoded.records[:1]
+    mix = engine.named_mix(assumed_mix(engine.model))
     examples: dict[str, Any] = {
-        "/predict": {"records": plain}, "/explain": {"records": records}, "/rationales": {"rationales": rationales},
+        "/predict": {"mix": mix, "records": plain},
+        "/explain": {"mix": mix, "records": records},
+        "/rationales": {"rationales": rationales},
         "/health": {"status": "ok"},
-    }  # fmt: skip
+    }
     answers = {path: {"model": card["id"], **example} for path, example in examples.items()} | {"/model": card}
     for path, answer in answers.items():
         (operation,) = document["paths"][path].values()
@@ -80,6 +84,10 @@ def row_examples(engine: Engine) -> dict[str, Any]:
         return {
             "some": {"summary": "Some molecules", "value": {"smiles": [ASPIRIN, "CCO", "C1CC"]}},
             "one": {"summary": "One, with narrower sets", "value": {"smiles": "CCO", "level": 0.8}},
+            "mix": {
+                "summary": "For rows of another label mix",
+                "value": {"smiles": ["CCO"], "mix": {engine.model.classifier.schema.class_names[-1]: 0.2}},
+            },
         }
     return {"one": {"summary": "A graph", "value": {"graphs": _sample_rows(engine)}}}
 

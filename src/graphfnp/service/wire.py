@@ -50,6 +50,11 @@ class RowsRequest(BaseModel):
     smiles: Text | list[Text] | None = Field(default=None, description="One SMILES or many.")
     graphs: list[GraphInput] | None = Field(default=None, description="Graphs, for a model that does not read SMILES.")
     level: float = Field(default=LEVEL, gt=0, lt=1, description="Of the conformal sets.")
+    mix: Text | dict[Text, FiniteFloat] | None = Field(
+        default=None,
+        description="Label mix of these rows, if it is not that of the training data: `even`, `estimate` (of the rows "
+        'themselves, at least 20), or shares by class, such as {"toxic": 0.2}; the rest is shared as in training.',
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "RowsRequest":
@@ -58,6 +63,13 @@ class RowsRequest(BaseModel):
         if not self.rows:
             raise ValueError("give at least one row")
         return self
+
+    @property
+    def mix_text(self) -> str | None:
+        """As ``graphfnp predict --mix`` takes it."""
+        if isinstance(self.mix, dict):
+            return ",".join(f"{name}={share!r}" for name, share in self.mix.items())
+        return self.mix
 
     @property
     def rows(self) -> Sequence[str | GraphInput]:
