@@ -4,10 +4,9 @@ import pytest
 
 from attack import SHARES, attacked
 
-INPUTS = {"smiles": 3000, "graphs": 300, "csv": 60, "parquet": 60, "tu": 100, "archives": 100, "runs": 15}
+INPUTS = {"smiles": 2000, "graphs": 100, "csv": 60, "parquet": 60, "tu": 100, "archives": 100, "runs": 15}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("door", SHARES)
 def test_nothing_breaks_at_this_door(door: str) -> None:
     found = attacked(door, INPUTS[door], seconds=60, seed=1)
