@@ -98,6 +98,14 @@ def test_every_request_and_answer_has_an_example_that_is_true(served) -> None:
                     assert client.post(path, json=example["value"]).status_code == 200
 
 
+def test_functions_of_generated_clients_have_short_names(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    names = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
+    assert names == [
+        "predict", "explain", "draw", "rationales", "rationale_drawing", "model", "health", "metrics",
+    ]  # fmt: skip
+
+
 def test_a_key_is_part_of_the_document(engine: Engine) -> None:
     key = {"X-API-Key": "secret"}
     app: FastAPI = make_app(Engine(engine.run, engine.decoded, ServiceConfig(api_key="secret")))

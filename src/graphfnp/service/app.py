@@ -65,6 +65,7 @@ def make_app(engine: Engine) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # FastAPI's page loads scripts from outside: ours is below
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,  # functions of generated clients have these names
         redirect_slashes=False,  # the address would be the one that the Host header says
     )
     app.state.draining, app.state.telemetry = False, telemetry
