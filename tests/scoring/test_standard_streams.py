@@ -49,7 +49,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert process.stdout is not None
     process.stdin.write(b"CCO\n" * 3000)
     process.stdin.close()
-    assert process.stdout.readline().startswith(b'"row"')
+    assert b'"row"' in process.stdout.readline()
     process.stdout.close()
     assert process.wait(300) == 0
     assert process.stderr is not None
