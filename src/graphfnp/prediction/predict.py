@@ -138,4 +138,4 @@ def conformal_sets(model: TrainedModel, predictions: Predictions, level: float =
     """
     if model.conformal is None:
         return None
-    return model.conformal.sets(model.calibration.before_log_prior(predictions.probabilities), level)
+    return model.conformal.sets(model.calibration.before_log_prior(predictions.draws).mean(0), level)
