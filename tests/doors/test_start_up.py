@@ -8,8 +8,8 @@ import pytest
 
 # Only training, reports, explainers and fits need these, and each takes a tenth of a second to several seconds.
 SLOW = (
-    "lightning", "matplotlib", "networkx", "pandas", "ray", "scipy", "sklearn", "sympy", "torch._dynamo",
-    "torch_geometric", "transformers",
+    "lightning", "lightning_fabric", "matplotlib", "networkx", "pandas", "ray", "scipy", "sklearn", "sympy",
+    "torch._dynamo", "torch_geometric", "transformers",
 )  # fmt: skip
 HEAVY = (*SLOW, "fastapi", "numpy", "pyarrow", "rdkit", "torch")
 
