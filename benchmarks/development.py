@@ -30,7 +30,6 @@ from graphfnp.datasets.sst2 import read_trees
 from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
-from graphfnp.explainers.explanations import global_edge_index
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.registry import make_classifier
@@ -166,7 +165,7 @@ def edge_aucs(model: TrainedModel, test: PackedGraphs, dataset: str) -> dict[str
     reasons = with_known_reasons(test, dataset)
     target = collect(model.classifier, reasons).logits.softmax(-1).mean(0).argmax(-1)
     state, alone = node_readings(model, reasons, target)
-    ends, once = global_edge_index(reasons), each_edge_once(reasons)
+    ends, once = reasons.global_edge_index, each_edge_once(reasons)
     return {
         f"edges {name}": edge_roc_auc(node[ends].amin(0)[once], reasons.edge_truth[once])
         for name, node in (("state", state), ("alone", alone), ("both", (state + alone) / 2))

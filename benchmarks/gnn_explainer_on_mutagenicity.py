@@ -18,7 +18,6 @@ from development import random_split
 from graphfnp.datasets.load import load
 from graphfnp.experiments.protocol import RECIPE, WIDTH
 from graphfnp.explainers.explain import explain
-from graphfnp.explainers.explanations import global_edge_index, node_owner
 from graphfnp.explainers.scores import each_edge_once, masked_probabilities, subset, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs
@@ -55,7 +54,7 @@ def measured(backbone: str, seed: int) -> dict[str, float]:
     reasons = subset(with_known_reasons(test, "mutagenicity"), GRAPHS, seed)
     mask = explain(model, reasons, "gnn-explainer", seed=seed).edge_mask
     scores = {"gnn-explainer": mask, "one edge cut": cut(model, reasons), "random halves": halves(model, reasons)}
-    ends, once = global_edge_index(reasons), each_edge_once(reasons)
+    ends, once = reasons.global_edge_index, each_edge_once(reasons)
     scores["one atom out"] = atom_out(model, reasons)[ends].mean(0)
     aucs = {name: round(edge_roc_auc(score[once], reasons.edge_truth[once]), 3) for name, score in scores.items()}
     agreement = spearmanr(mask[once], scores["random halves"][once]).statistic
@@ -69,7 +68,7 @@ def log_p(model: GraphClassifier, graphs: PackedGraphs, edge_mask: torch.Tensor)
 
 def partner(graphs: PackedGraphs) -> torch.Tensor:
     """[edges]: the number of the undirected edge, counted in each graph."""
-    ends, owner = global_edge_index(graphs), node_owner(graphs)
+    ends, owner = graphs.global_edge_index, graphs.node_owner
     low, high = ends.amin(0), ends.amax(0)
     _, pair = torch.stack([low, high]).unique(dim=1, return_inverse=True)
     graph = owner[ends[0]]
@@ -79,7 +78,7 @@ def partner(graphs: PackedGraphs) -> torch.Tensor:
 
 def cut(model: GraphClassifier, graphs: PackedGraphs) -> torch.Tensor:
     """[edges]: fall of log p(class) when both directions of an edge are cut, one edge of every graph at a time."""
-    number, graph = partner(graphs), node_owner(graphs)[global_edge_index(graphs)[0]]
+    number, graph = partner(graphs), graphs.node_owner[graphs.global_edge_index[0]]
     whole, fall = log_p(model, graphs, torch.ones(len(number))), torch.zeros(len(number))
     for k in range(int(number.max()) + 1):
         gone = number == k
@@ -89,7 +88,7 @@ def cut(model: GraphClassifier, graphs: PackedGraphs) -> torch.Tensor:
 
 def halves(model: GraphClassifier, graphs: PackedGraphs) -> torch.Tensor:
     """[edges]: weight of each edge in a ridge fit of log p(class) over random halves of the edges."""
-    number, graph = partner(graphs), node_owner(graphs)[global_edge_index(graphs)[0]]
+    number, graph = partner(graphs), graphs.node_owner[graphs.global_edge_index[0]]
     generator, most = torch.Generator().manual_seed(0), int(number.max()) + 1
     present, answers = [], []
     for _ in range(HALVES):

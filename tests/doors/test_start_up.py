@@ -8,8 +8,8 @@ import pytest
 
 # Only training, reports, explainers and fits need these, and each takes a tenth of a second to several seconds.
 SLOW = (
-    "lightning", "matplotlib", "networkx", "pandas", "ray", "scipy", "sklearn", "sympy", "torch._dynamo",
-    "torch_geometric", "transformers",
+    "lightning", "lightning_fabric", "matplotlib", "networkx", "pandas", "ray", "scipy", "sklearn", "sympy",
+    "torch._dynamo", "torch_geometric", "transformers",
 )  # fmt: skip
 HEAVY = (*SLOW, "fastapi", "numpy", "pyarrow", "rdkit", "torch")
 
@@ -75,7 +75,8 @@ def test_predicting_from_python_imports_what_the_model_needs_and_no_more(tmp_pat
 
 
 def test_a_service_starts_without_what_only_training_and_reports_need(tmp_path: Path) -> None:
-    assert imported(SERVICE, SLOW, tmp_path) == []
+    # The answers in its documentation are the model's own, made while it starts, and an explanation takes NetworkX.
+    assert imported(SERVICE, SLOW, tmp_path) in ([], ["networkx"])
 
 
 def test_a_process_that_reads_molecules_imports_neither_torch_nor_tables(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def place_double_bonds(molecule: Chem.RWMol) -> bool:
     over the aromatic bonds covers every atom that needs a double bond, then as many of the neutral nitrogens as can be;
     those left over carry the hydrogen.
     """
-    import networkx as nx  # slow to import, and only odd drawings need it
+    import networkx as nx  # slow to import, and SMILES are read without
 
     aromatic = [bond for bond in molecule.GetBonds() if bond.GetBondType() == Chem.BondType.AROMATIC]
     atoms = {end.GetIdx(): end for bond in aromatic for end in (bond.GetBeginAtom(), bond.GetEndAtom())}

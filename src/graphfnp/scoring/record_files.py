@@ -82,19 +82,32 @@ def column_notes(own: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 def as_cells(columns: pa.Table) -> pa.Table:
     """Columns for CSV, which has no lists or structures: their values as text."""
-    for place, field in enumerate(columns.schema):
-        if pa.types.is_nested(field.type) or pa.types.is_dictionary(field.type) or pa.types.is_binary(field.type):
+    for place, (field, cell) in enumerate(zip(columns.schema, cells_schema(columns.schema), strict=True)):
+        if cell.type != field.type:
             texts = column([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
-            columns = columns.set_column(place, pa.field(field.name, pa.string()), texts)
+            columns = columns.set_column(place, cell, texts)
     return columns
+
+
+def cells_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns of :func:`as_cells`."""
+
+    def has_cells(kind: pa.DataType) -> bool:
+        return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or pa.types.is_binary(kind))
+
+    return pa.schema([field if has_cells(field.type) else pa.field(field.name, pa.string()) for field in schema])
 
 
 def beside(columns: pa.Table, records: pa.Table) -> pa.Table:
     """The input's own columns, then the records; a list that is no text stays what it is."""
-    names = renamed(columns.column_names, records.column_names)
-    fields = [pa.field(name, field.type) for name, field in zip(names, columns.schema, strict=True)]
-    schema = pa.schema([*fields, *records.schema])
+    schema = beside_schema(columns.schema, records.schema)
     return pa.Table.from_arrays([*columns.columns, *records.columns], schema=schema)
+
+
+def beside_schema(columns: pa.Schema, records: pa.Schema) -> pa.Schema:
+    """The columns of :func:`beside`."""
+    names = renamed(columns.names, records.names)
+    return pa.schema([*(pa.field(name, field.type) for name, field in zip(names, columns, strict=True)), *records])
 
 
 def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
