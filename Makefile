@@ -1,14 +1,23 @@
-# Two commands: `make demo` and `make test`. Each sets up its own virtual environment first.
+# Two commands: `make demo` and `make test`. Each first installs what it needs into a virtual environment.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.installed-runtime
 ABSOLUTE := $(abspath $(BIN))
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test lint types slow attack docs pictures bundles bench clean
+.PHONY: demo test lint types slow attack docs notebook pictures bundles bench clean
 
-demo: $(STAMP)
-	$(BIN)/graphfnp demo --out runs/demo
+demo: $(RUNTIME)
+	@echo "2 of 3: training on BA2Motifs, random graphs with a cycle or a house in them (about two minutes)"
+	@$(BIN)/graphfnp demo --out runs/demo
+	@echo "3 of 3: drugs of docs/drugs.csv, by the bundled model bbbp: do they cross the blood-brain barrier?"
+	@$(BIN)/graphfnp predict bbbp docs/drugs.csv
+	@echo "Next:"
+	@echo "  $(BIN)/graphfnp serve bbbp   a page for molecules of your own, at http://127.0.0.1:8000"
+	@echo "  runs/demo/report.html          what was trained just now, to open in a browser"
 
 test: lint types
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile $(ARGS)
@@ -28,6 +37,9 @@ attack: $(STAMP)  # ten minutes of hostile inputs at every door, on loopback
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # the variable: no advertisement of its makers
+
+notebook: $(STAMP)
+	$(BIN)/python docs/run_notebook.py
 
 PAGES ?= docs/quick-start.md docs/chemists-guide.md
 pictures: $(STAMP)  # runs the commands that pages show, writes down what they print, and photographs what they made
@@ -50,6 +62,15 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,text,gp,cluster,service,docs]'
 	touch $@
+
+# What predicting, training and serving need; nothing where everything is installed already.
+$(RUNTIME): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || { echo "Making the virtual environment $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@if [ $(STAMP) -nt pyproject.toml ]; then echo "1 of 3: everything is installed already"; else \
+	  echo "1 of 3: installing GraphFNP, PyTorch, RDKit and the service into $(VENV) (a minute or more)"; \
+	  $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e '.[service]' 2>&1 \
+	  | sed -un -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  all is here, unpacking .../p' -e '/^ERROR/p'; fi
+	@touch $@
 
 clean:
 	rm -rf $(VENV) runs build

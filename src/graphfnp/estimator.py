@@ -23,6 +23,9 @@ from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction.conformal import LEVEL
+from graphfnp.prediction.label_mix import TRAINING as TRAINING_MIX
+from graphfnp.prediction.label_mix import read_mix
+from graphfnp.prediction.label_shift import assumed_mix, for_mix
 from graphfnp.prediction.predict import NUM_DRAWS, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -67,6 +70,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         batch_size: int = TrainingConfig.batch_size,
         learning_rate: float = TrainingConfig.learning_rate,
         calibration: str = TrainingConfig.calibration,
+        mix: str = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
         validation_fraction: float = 0.1,
         num_draws: int = NUM_DRAWS,
@@ -81,6 +85,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.calibration = calibration
+        self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
         self.validation_fraction = validation_fraction
         self.num_draws = num_draws
@@ -116,13 +121,16 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         method, training = self._settings()
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
         learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
-        domain, held_out = learned.model.domain, graphs.select(part.validation)
+        shares = assumed_mix(learned.model)
+        assert shares is not None  # what was just trained knows its mix
+        model = for_mix(learned.model, read_mix(self.mix, graphs.schema.class_names, shares))
+        domain, held_out = model.domain, graphs.select(part.validation)
         known = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
             "validation part, which the calibration was fitted on too",
-            all_scores(predict(learned.model, held_out, self.num_draws, self.seed_)),
+            all_scores(predict(model, held_out, self.num_draws, self.seed_)),
         )
         self.model_ = replace(
-            learned.model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=known
+            model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=known
         )
         self.history_, self.n_iter_ = list(learned.history), len(learned.history)
         self._graphs = graphs.select(part.train)

@@ -34,7 +34,7 @@ def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
     assert [(problem.row, problem.given) for problem in dataset.problems] == [(2, "C(")]
     told = summary(dataset)
     assert "3 graphs from 4 rows" in told
-    assert "row 3: 'C(': SMILES Parse Error" in told
+    assert "row 2: 'C(': SMILES Parse Error" in told
     assert "classes: 0 2, 1 1" in told
 
 
@@ -70,7 +70,7 @@ def test_parquet_and_smi_files(tmp_path):
     assert rows_of(dataset) == [0, 1, 2]
     lines = table(tmp_path, "CCO ethanol\nC1CC broken ring\n\nCC\n", "my.smi", allow_unlabelled=True)
     assert lines.graphs.text == ("CCO", "CC")
-    assert len(lines.problems) == 1
+    assert [problem.row for problem in lines.problems] == [1, 2]  # a blank line keeps its place
 
 
 def test_columns_are_found_by_name_then_by_content_or_given(tmp_path):

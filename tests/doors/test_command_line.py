@@ -15,7 +15,8 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
-from graphfnp.runs.run import CONFIG, EPOCHS, METRICS, SPLIT, Run
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
 
 TINY = [
     "--epochs", "2", "--limit", "40", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16",
@@ -201,7 +202,8 @@ def test_predictions_move_to_another_label_mix_and_their_sets_do_not(graphfnp, m
     for wrong in ("1.2", "few", "0.2,0.3,0.5", "0.3,0.3"):
         refused = graphfnp("predict", molecules / "run", source, "--prior", wrong)
         assert refused.code == 2
-        assert "--prior estimate" in refused.err
+        assert "estimate" in refused.err
+        assert "--mix amine=0.2" in refused.err
     assert "20 graphs or more" in graphfnp("predict", molecules / "run", "CCO", "--prior", "estimate").err
 
 

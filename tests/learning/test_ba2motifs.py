@@ -10,7 +10,8 @@ from graphfnp.cli.commands import DEMO
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
 from graphfnp.graphs.structure import as_networkx
 from graphfnp.rationales.find import find_rationales
-from graphfnp.runs.run import METRICS, execute
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import execute
 
 
 @pytest.mark.slow

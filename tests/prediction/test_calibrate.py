@@ -9,7 +9,7 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
-from graphfnp.prediction.label_shift import assumed_mix, moved_to_mix
+from graphfnp.prediction.label_shift import as_trained, assumed_mix, moved_to_mix
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
 from graphfnp.runs.checkpoint import load_model, save_model
 from graphfnp.runs.run import Run
@@ -47,11 +47,19 @@ def test_graphs_held_back_do_not_touch_the_calibration():
 
 
 @pytest.mark.parametrize(("balance", "mix"), [("balanced", [1 / 3] * 3), ("plain", [10 / 26, 10 / 26, 6 / 26])])
-def test_model_knows_the_label_mix_it_was_trained_for(balance, mix):
+def test_probabilities_are_for_the_mix_of_the_training_graphs_however_classes_were_weighed(balance, mix):
     graphs = shapes(30).select([g for g in range(30) if g % 3 != 2 or g < 18])
     classifier = make_classifier("vanilla", TYPED, small("vanilla"))
     config = replace(TINY_TRAINING, class_balance=balance)
-    assert assumed_mix(train(classifier, graphs, shapes(30, seed=1), config).model) == pytest.approx(mix)
+    model = train(classifier, graphs, shapes(30, seed=1), config).model
+    assert assumed_mix(model) == pytest.approx([10 / 26, 10 / 26, 6 / 26], abs=1e-6)
+    assert assumed_mix(as_trained(model)) == pytest.approx(mix, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["soft", "temperature", "vector", "isotonic"])
+def test_calibration_on_other_graphs_makes_probabilities_for_their_mix(kind):
+    graphs = shapes(60, seed=2).select([g for g in range(60) if g % 3 != 2 or g < 18])
+    assert assumed_mix(calibrate(trained(), graphs, kind)) == pytest.approx([20 / 46, 20 / 46, 6 / 46], abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["vector", "isotonic"])

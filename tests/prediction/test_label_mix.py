@@ -5,7 +5,7 @@ import torch
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
+from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance, mix_words, read_mix
 from graphfnp.prediction.raking import rake, reweighed
 
 
@@ -60,17 +60,53 @@ def test_moved_predictions_are_the_posteriors_of_the_new_mix(old, new):
     logits = (likelihood + torch.tensor(old).double().log())[None]
     calibration = Calibration(prior=tuple(old)).with_prior(new)
     assert torch.allclose(calibration.apply(logits)[0], posterior(likelihood, new), atol=1e-6)
-    back = calibration.before_log_prior(calibration.apply(logits)[0])
-    assert torch.allclose(back, posterior(likelihood, old), atol=1e-6)
+    back = calibration.before_log_prior(calibration.apply(logits))
+    assert torch.allclose(back[0], posterior(likelihood, old), atol=1e-6)
+    assert calibration.mix == pytest.approx(new)
 
 
-def test_draws_that_differ_become_the_new_mix_in_the_mean_and_keep_their_doubt():
+def test_every_draw_moves_to_the_new_mix_and_draws_keep_their_doubt():
     logits = 5 * torch.randn(64, 1, 2, generator=torch.Generator().manual_seed(0))
     before = Calibration().apply(logits)
     after = Calibration(prior=(0.5, 0.5)).with_prior((0.8, 0.2)).apply(logits)
-    odds = before.mean(0)[0, 0] / before.mean(0)[0, 1]
-    assert float(after.mean(0)[0, 0] / after.mean(0)[0, 1]) == pytest.approx(4 * float(odds), rel=0.02)
+    assert torch.allclose(after[..., 0] / after[..., 1], 4 * before[..., 0] / before[..., 1], rtol=1e-4)
     assert float(after[:, 0, 0].std()) > 0.3
+
+
+def test_mix_that_is_the_models_own_changes_nothing():
+    calibration = Calibration(prior=(0.5, 0.5))
+    assert calibration.with_prior((0.5, 0.5 + 1e-9)) == calibration
+
+
+NAMES, USUAL = ("negative", "weak", "strong"), (0.6, 0.3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("said", "mix"),
+    [
+        ("training", USUAL),
+        ("even", (1 / 3, 1 / 3, 1 / 3)),
+        ("strong=0.4", (0.4, 0.2, 0.4)),
+        ("strong=0.2, weak=0.5", (0.3, 0.5, 0.2)),
+        ("0.2,0.5,0.3", (0.2, 0.5, 0.3)),
+    ],
+)
+def test_mix_is_named_by_class_and_the_rest_is_shared_as_in_training(said, mix):
+    assert read_mix(said, NAMES, USUAL) == pytest.approx(mix)
+
+
+def test_share_without_a_name_is_that_of_the_second_of_two_classes():
+    assert read_mix("0.2", ("no", "yes"), (0.5, 0.5)) == pytest.approx((0.8, 0.2))
+    assert mix_words((0.8, 0.2), ("no", "yes")) == "no 80.0 %, yes 20.0 %"
+
+
+@pytest.mark.parametrize(
+    "said", ["medium=0.2", "strong=2", "strong=0.6,weak=0.5", "0.3", "often", "", "0.5,0.5", "0.2,0.2,0.2"]
+)
+def test_mix_of_unknown_classes_or_impossible_shares_is_refused_with_the_classes(said):
+    with pytest.raises(InvalidConfig, match="strong") as caught:
+        read_mix(said, NAMES, USUAL)
+    assert "--mix strong=0.2" in caught.value.to_do
 
 
 def test_prior_that_is_no_label_mix_or_is_unknown_is_refused():

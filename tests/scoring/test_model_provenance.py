@@ -13,8 +13,8 @@ from graphfnp.prediction.label_shift import moved_to_mix
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.prediction.records import prediction_records
-from graphfnp.runs.checkpoint import MODEL_RECORD, load_model
-from graphfnp.runs.run import METRICS, Run
+from graphfnp.runs.checkpoint import METRICS, MODEL_RECORD, load_model
+from graphfnp.runs.run import Run
 from graphfnp.scoring import score_file
 from graphfnp.scoring.parts import Parts
 
@@ -33,7 +33,8 @@ def test_every_record_in_python_carries_it(molecule_run: Run) -> None:
     model, graphs = molecule_run.model, molecule_run.dataset().test
     records = prediction_records(model, predict(model, graphs), graphs, range(len(graphs)), ())
     assert model.provenance is not None
-    assert records[0]["calibration"] == model.provenance.to_json()
+    mix = {"amine": 0.5, "other": 0.5}
+    assert records[0]["calibration"] == {**model.provenance.to_json(), "label_mix": mix}
     weights = [rationale["weight"] for rationale in records[0]["rationales"]]
     assert len(weights) == 3
     assert weights == sorted(weights, reverse=True)

@@ -43,7 +43,7 @@ def killed_after(chunks: int):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_broken_rows_keep_their_place_and_say_why(ending, molecule_run: Run, broken_file: Path, small_chunks) -> None:
     target = broken_file.with_name(f"out.{ending}")
-    counts = score_file(molecule_run.model, broken_file, target)
+    counts = score_file(molecule_run.model, broken_file, target, keep_columns=False)
     found = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
     assert found["row"].tolist() == list(range(1000))
     assert found["row"][found["status"] == "failed"].tolist() == sorted(BROKEN)
@@ -89,7 +89,7 @@ def test_all_kinds_of_files_give_the_same_rows(molecule_run: Run, tmp_path: Path
     assert len(sources) == 8
     found = {}
     for source in sources:
-        score_file(molecule_run.model, source, tmp_path / "out.csv")
+        score_file(molecule_run.model, source, tmp_path / "out.csv", keep_columns=False)
         found[source.name] = (tmp_path / "out.csv").read_bytes()
     assert len(set(found.values())) == 1, [name for name in found if found[name] != found["in.csv"]]
 
@@ -184,8 +184,8 @@ def test_two_processes_do_not_write_one_output(molecule_run: Run, broken_file: P
 def test_parquet_csv_and_python_hold_the_same_record(molecule_run: Run, tmp_path: Path) -> None:
     model = molecule_run.model
     (tmp_path / "in.smi").write_text("CCN\nCCO\nC1CC\n")
-    score_file(model, tmp_path / "in.smi", tmp_path / "out.csv")
-    score_file(model, tmp_path / "in.smi", tmp_path / "out.parquet")
+    score_file(model, tmp_path / "in.smi", tmp_path / "out.csv", keep_columns=False)
+    score_file(model, tmp_path / "in.smi", tmp_path / "out.parquet", keep_columns=False)
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.schema.equals(record_schema(model.classifier.schema))
     records, lines = table.to_pylist(), pd.read_csv(tmp_path / "out.csv").to_dict("records")

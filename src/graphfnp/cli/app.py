@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,22 +37,33 @@ app.command()(bundle)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"graphfnp {version('graphfnp')}")
+        from importlib.metadata import version
+
+        typer.echo(f"graphfnp {version('graphfnp')}")
         raise typer.Exit
 
 
 @app.callback()
-def _options(
+def graphfnp(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
-) -> None: ...
+) -> None:
+    """Graph classification that knows what it does not know, and can draw why."""
 
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]
+Mix = Annotated[
+    str | None,
+    typer.Option(
+        "--mix", "--prior", metavar="MIX",
+        help="Share of classes among these graphs: training (as in the training data, the default), even, CLASS=0.2 "
+        "or estimate (from the predictions, without labels).",
+    ),
+]  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
     list[str] | None,
@@ -122,30 +132,36 @@ def train(
 def evaluate(
     run: RunFolder,
     part: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    mix: Mix = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a run again on its own data: accuracy, AUROC, ECE, NLL, Brier, Rationale F1."""
     from graphfnp.cli import commands
 
-    commands.evaluate_run(run, part, data, as_json)
+    commands.evaluate_run(run, part, mix, data, as_json)
 
 
 @app.command()
 def predict(
     run: RunFolder,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="A SMILES, a file of molecules (- is standard input), or a dataset's name."
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write .csv, .parquet or .json instead of printing; - is CSV on standard output."
+        ),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
-    prior: Annotated[
-        str | None,
-        typer.Option(help="Share of class 1 (or of each class, 0.2,0.5,0.3) among these graphs; or: estimate."),
-    ] = None,
+    mix: Mix = None,
     max_atoms: Annotated[int, typer.Option(help="Larger molecules are refused, each with its size.")] = 1000,
     workers: Annotated[
         int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
@@ -157,12 +173,16 @@ def predict(
     raw: Annotated[
         bool, typer.Option("--raw", help="CSV for programs: no apostrophe before texts that begin with = + - @.")
     ] = False,
+    drop_columns: Annotated[
+        bool, typer.Option("--drop-columns", help="Leave the input's own columns out; default: they come first.")
+    ] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Calibrated probabilities with their uncertainty, a row for each row of the input; bad rows keep their place.
 
-    From file to file it works as a stream; if it is interrupted, the same command goes on where it stopped.
+    Rows are counted from 0: the first under the header of a file is row 0, and a blank line is a row. From file to file
+    it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
     from graphfnp.chemistry.reading import reading_pool
 
@@ -172,16 +192,19 @@ def predict(
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
     execution = Execution(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
     predict_rows(
-        run, PredictRequest(source, out, smiles, settings, prior, execution, data, as_json, restart, strict, raw)
+        run,
+        PredictRequest(
+            source, out, smiles, settings, mix, execution, data, as_json, restart, strict, raw, not drop_columns
+        ),
     )
 
 
 @app.command()
-def report(run: RunFolder, data: DataFolder = None) -> None:
+def report(run: RunFolder, mix: Mix = None, data: DataFolder = None) -> None:
     """Write report.html of a run again, with every figure beside it."""
     from graphfnp.cli import commands
 
-    commands.write_run_report(run, data)
+    commands.write_run_report(run, mix, data)
 
 
 def main(arguments: list[str] | None = None) -> Any:

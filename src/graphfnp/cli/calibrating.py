@@ -13,6 +13,7 @@ from rich.table import Table
 
 from graphfnp.cli.console import conformal_row, number, percent
 from graphfnp.cli.console import out as console
+from graphfnp.cli.mix import mix_line
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json
@@ -20,6 +21,7 @@ from graphfnp.metrics.conformal_scores import conformal_scores
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
 from graphfnp.prediction.conformal import LEVEL, Conformal
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.runs.bundles import is_bundled, open_run
@@ -71,6 +73,7 @@ def calibrate_run(
         "after": _scores(after),
         "conformal": {"level": LEVEL, **conformal_scores(sets, after.y), **fitted.conformal.facts()},
         "calibration": fitted.calibration.to_json(),
+        "label_mix": assumed_mix(fitted),
         "run": str(target or folder),
     }
     if as_json:
@@ -78,6 +81,7 @@ def calibrate_run(
         return
     console.print(_table(facts, f"{chosen} calibration on {source}"))
     console.print("after: every graph judged by a fit on four fifths of the others", style="dim")
+    console.print(mix_line(fitted), style="dim", highlight=False, markup=False)
     console.print(f"sets: {fitted.conformal.guarantee}", style="dim")
     console.print(f"run     {target or folder}", highlight=False, markup=False)
     console.print(f"measure it on its test part: graphfnp evaluate {target or folder}", style="dim", markup=False)
@@ -92,6 +96,7 @@ def _write(model: TrainedModel, conformal: Conformal, folder: Path, target: Path
             shutil.copy2(path, target)
     record["calibration"], record["conformal"] = model.calibration.to_json(), conformal.to_json()
     record["provenance"] = None if model.provenance is None else model.provenance.to_json()
+    record["label_mix"] = assumed_mix(model)
     record["facts"]["calibrated_on"] = Path(source).name
     write_json(target / MODEL_RECORD, record)
 

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import typer
 
 from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
+from graphfnp.cli.mix import model_for_mix
+from graphfnp.datasets.columns import name_column
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
@@ -22,7 +24,8 @@ from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
-from graphfnp.runs.run import METRICS, Plan, Run, execute
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig
 
@@ -134,13 +137,14 @@ def _describe(dataset: Dataset) -> None:
             err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 
-def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> None:
+def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as_json: bool) -> None:
     run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
-    model = run.model
-    metrics = evaluate_part(model, run.dataset(data), part, seed=run.plan.seed)
-    if part == "test" and not is_bundled(run):
+    dataset = run.dataset(data)
+    model = model_for_mix(run.model, mix, getattr(dataset, part))
+    metrics = evaluate_part(model, dataset, part, seed=run.plan.seed)
+    if part == "test" and mix is None and not is_bundled(run):
         write_json(run.folder / METRICS, metrics)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
@@ -148,40 +152,56 @@ def evaluate_run(folder: Path, part: str, data: Path | None, as_json: bool) -> N
         out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
 
 
-def read_input(
-    source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None
-) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
-    """Graphs, their rows and the rows that are none: of one SMILES, a file or a dataset's name."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was read of an input: graphs, the row of each, the rows that are none, and the columns beside them.
+
+    Rows are counted from 0, as in every record; the header of a file is no row, a blank line is one.
+    """
+
+    graphs: PackedGraphs | None
+    rows: list[int]
+    problems: tuple[Problem, ...] = ()
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.problems)
+
+    def names(self, rows: Sequence[int]) -> list[str | None]:
+        """What people call these rows, where a column says so."""
+        column = name_column(list(self.columns))
+        return [None if column is None else self.columns[column][row] or None for row in rows]
+
+
+def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
+    """Rows of one SMILES, a file or a dataset's name."""
     if reads_smiles(schema) and not Path(source).exists() and not is_name(source):
         graphs, rows, problems = graphs_in_schema([source], schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
-            return graphs, rows.tolist(), problems
+            return Rows(graphs, rows.tolist(), problems)
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
-    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
-        return _in_schema(loaded, schema)
-    return (
-        loaded.graphs,
-        list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist(),
-        loaded.problems,
-    )
-
-
-def _in_schema(loaded: Dataset, schema: Schema) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
-    """Molecules of a file, written as a model of typed atoms knows them."""
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
+    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
+        return _in_schema(loaded, own, schema)
+    return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
+
+
+def _in_schema(loaded: Dataset, own: list[int], schema: Schema) -> Rows:
+    """Molecules of a file, written as a model of typed atoms knows them."""
     graphs, rows, problems = graphs_in_schema(loaded.graphs.text or (), schema)
     refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
-    return graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused)
+    return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 
 
-def write_run_report(folder: Path, data: Path | None) -> None:
+def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:
     run = open_run(folder)
-    page = _written_report(run, own_folder(run), data)
+    page = _written_report(run, own_folder(run), data, mix)
     out.print(f"report  {page}", highlight=False, markup=False)
 
 
-def _written_report(run: Run, folder: Path, data: Path | None) -> Path:
+def _written_report(run: Run, folder: Path, data: Path | None, mix: str | None = None) -> Path:
     from graphfnp.report.assemble import report_of_run  # matplotlib and more: predictions come without
     from graphfnp.report.page import write_report
 
-    return write_report(report_of_run(run, data), folder)
+    report = report_of_run(run, data, lambda model, graphs: model_for_mix(model, mix, graphs))
+    return write_report(report, folder)

@@ -25,7 +25,10 @@ INTERRUPTED = 130
 
 @contextmanager
 def training_progress(quiet: bool = False) -> "Iterator[Callable[[Event], None]]":
-    """A watcher that draws a bar for the epochs and one for the batches, on standard error."""
+    """A watcher that draws a bar for the epochs and one for the batches, on standard error; in a file, lines."""
+    if not quiet and not err.is_terminal:
+        yield _print_epoch
+        return
     columns = (
         TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), TextColumn("{task.fields[facts]}"),
@@ -42,13 +45,26 @@ def training_progress(quiet: bool = False) -> "Iterator[Callable[[Event], None]]
                 return
             progress.update(epochs, total=event.epochs, completed=event.epoch)
             if event.record is not None:
-                facts = ""
-                if "validation_nll" in event.record:  # not in every epoch when the last one is known beforehand
-                    loss, accuracy = event.record["validation_nll"], event.record["validation_accuracy"]
-                    facts = f"validation NLL {loss:.3f}, accuracy {accuracy:.1%}"
-                progress.update(epochs, completed=event.epoch + 1, facts=facts)
+                progress.update(epochs, completed=event.epoch + 1, facts=_epoch_words(event.record))
 
         yield watch
+
+
+def _epoch_words(record: Mapping[str, float]) -> str:
+    if "validation_nll" not in record:  # not in every epoch when the last one is known beforehand
+        return ""
+    return f"validation NLL {record['validation_nll']:.3f}, accuracy {record['validation_accuracy']:.1%}"
+
+
+def _print_epoch(event: "Event") -> None:
+    """A line for a log file: each epoch of training, and that the end begins."""
+    if event.record is not None:
+        words = _epoch_words(event.record)
+        seconds = f"{event.record['seconds']:.1f} s" if "seconds" in event.record else ""
+        said = ", ".join(word for word in (words, seconds) if word)
+        err.print(f"epoch {event.epoch + 1} of {event.epochs}: {said}", highlight=False, soft_wrap=True)
+    elif event.stage != "training" and event.step == event.steps:
+        err.print(f"{event.stage} {event.epoch + 1} of {event.epochs}", highlight=False)
 
 
 def percent(value: Any) -> str:
@@ -60,12 +76,12 @@ def number(value: Any) -> str:
 
 
 def domain_cell(record: Mapping[str, Any]) -> str:
-    """The domain's verdict on a row and its score, in a colour that warns."""
+    """The first words of the domain's verdict on a row, in a colour that warns."""
     from graphfnp.prediction.domain import VERDICTS  # imports torch: not for help and errors
 
     if record["domain_verdict"] is None:
         return "-"
-    said = f"{record['domain_verdict']} ({record['domain_score']:.0%})"
+    said = record["domain_verdict"].removesuffix(" the training data")
     colour = {VERDICTS[1]: "yellow", VERDICTS[2]: "red"}.get(record["domain_verdict"])
     return said if colour is None else f"[{colour}]{said}[/{colour}]"
 
@@ -74,13 +90,25 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     """The measures a reader asks for first, each with what it is compared with."""
     table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
     low, high = metrics.get("ece_interval") or (None, None)
-    table.add_row("accuracy", percent(metrics.get("accuracy")), f"{metrics['num_graphs']} graphs")
+    always = (
+        f"{metrics['num_graphs']} graphs; always the commonest class: {percent(metrics.get('accuracy_of_majority'))}"
+    )
+    table.add_row("accuracy", percent(metrics.get("accuracy")), always)
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
     interval = f"the true one is between {percent(low)} and {percent(high)} (95 %)"
     floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
+    if metrics.get("ece_positive_class") is not None:
+        floor = f"a perfect model would show {percent(metrics.get('ece_positive_class_floor'))}"
+        table.add_row(f"ECE of p({escape(_names(metrics)[1])})", percent(metrics["ece_positive_class"]), floor)
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
+    if metrics.get("label_mix"):
+        from graphfnp.prediction.label_mix import mix_words
+
+        table.add_row(
+            "label mix", "", f"probabilities assume {escape(mix_words(metrics['label_mix'], _names(metrics)))}"
+        )
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
     if metrics.get("domain"):
@@ -93,6 +121,10 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
             constant = percent(metrics["rationale_f1_constant"])
             table.add_row(f"Rationale F1, K={k}", percent(value), f"macro {macro}; always one class {constant}")
     return table
+
+
+def _names(metrics: Mapping[str, Any]) -> Sequence[str]:
+    return [str(name) for name in metrics["classes"]]
 
 
 def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:

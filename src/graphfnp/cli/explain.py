@@ -1,12 +1,15 @@
 """``graphfnp explain``: which rationales a prediction leans on, and where the input holds them."""
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphfnp.cli.data import DataFolder
+
+if TYPE_CHECKING:
+    from graphfnp.cli.commands import Rows
+    from graphfnp.graphs.problem import Problem
 
 MOST = 24  # graphs on one page
 EXPLAINER = (
@@ -20,7 +23,11 @@ def explain(
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default: RUN/explanation.")] = None,
     rows: Annotated[
-        str | None, typer.Option(help=f"Graphs to explain, e.g. 0,7,12; default: the first {MOST}.")
+        str | None,
+        typer.Option(
+            help="Rows to explain, e.g. 0,7,12, counted as predict does: the first under the header is 0. "
+            f"Default: the first {MOST}."
+        ),
     ] = None,
     explainer: Annotated[str, typer.Option(help=EXPLAINER)] = "rationales",
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
@@ -32,13 +39,17 @@ def explain(
     """Draw inputs beside the rationales they are correlated with: explanation.html and explanations.json."""
     from dataclasses import replace
 
+    import torch
+
     from graphfnp.cli.commands import read_input
+    from graphfnp.cli.console import err
     from graphfnp.cli.console import out as console
     from graphfnp.errors import InvalidGraphs
     from graphfnp.graphs.matching import matching
+    from graphfnp.graphs.packed import UNLABELLED
     from graphfnp.rationales.config import decoding_for
     from graphfnp.rationales.explain import explain_by_rationales
-    from graphfnp.report.explanation_page import explanation_records, write_explanations
+    from graphfnp.report.explanation_page import RECORDS, write_explanations
     from graphfnp.runs.bundles import open_run, own_folder
     from graphfnp.runs.decoded import decoded_of_run
 
@@ -50,16 +61,27 @@ def explain(
             "a graphfnp run",
             "train with --method graphfnp, or name an --explainer",
         )
-    graphs, _, problems = read_input(source, schema, data, seed, smiles)
-    if graphs is None or not len(graphs):
-        reason = problems[0].reason if problems else "no graphs"
+    read = read_input(source, schema, data, seed, smiles)
+    if read.graphs is None or not len(read.graphs):
+        reason = read.problems[0].reason if read.problems else "no graphs"
         raise InvalidGraphs(f"{source}: {reason}", "at least one graph", "check the input")
-    chosen = list(range(min(MOST, len(graphs)))) if rows is None else _numbers(rows, len(graphs))
-    graphs = matching(graphs.select(chosen), schema)
+    chosen, refused = _chosen(read, rows)
+    place = {row: graph for graph, row in enumerate(read.rows)}
+    graphs = read.graphs.select([place[row] for row in chosen])
+    try:
+        graphs = matching(graphs, schema)
+    except InvalidGraphs:  # labels that are not the model's classes are no reason not to explain
+        graphs = matching(replace(graphs, y=torch.full_like(graphs.y, UNLABELLED)), schema)
+    names = read.names(chosen)
+    if rows is None and len(chosen) < len(read.rows):
+        err.print(f"{len(chosen)} of {len(read)} rows are explained; choose others with --rows", highlight=False)
+    for problem in refused:
+        err.print(f"row {problem.row}: {problem.given!r}: {problem.reason}", style="yellow", markup=False)
     if explainer != "rationales":
         from graphfnp.cli.explain_masks import explain_with
 
-        explain_with(loaded, graphs, chosen, explainer, out or own_folder(loaded) / explainer, seed, data, as_json)
+        folder = out or own_folder(loaded) / explainer
+        explain_with(loaded, graphs, chosen, explainer, folder, seed, data, as_json, names, refused)
         return
     config = replace(decoding_for(schema), candidates=candidates)
     usual = config == decoding_for(schema) and seed == 0
@@ -69,20 +91,33 @@ def explain(
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
     folder = out or own_folder(loaded) / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"
-    page = write_explanations(folder, title, explanations, found, labels if any(labels) else (), chosen)
+    known = labels if any(labels) else ()
+    page = write_explanations(folder, title, explanations, found, known, chosen, names, model, refused)
     if as_json:
-        typer.echo(json.dumps(explanation_records(explanations, found, chosen), indent=1))
+        typer.echo((folder / RECORDS).read_text())
     else:
         console.print(f"explanation  {page}", highlight=False, markup=False)
 
 
-def _numbers(text: str, count: int) -> list[int]:
-    from graphfnp.errors import InvalidConfig
+def _chosen(read: "Rows", text: str | None) -> "tuple[list[int], list[Problem]]":
+    """The rows to explain, by their numbers in the input, and those among them that are no graph."""
+    from graphfnp.errors import InvalidConfig, InvalidGraphs
 
+    refused = {problem.row: problem for problem in read.problems}
+    if text is None:
+        chosen = read.rows[:MOST]
+        last = chosen[-1] if len(chosen) < len(read.rows) else max([*read.rows, *refused])
+        return chosen, [problem for row, problem in sorted(refused.items()) if row <= last]
     try:
-        chosen = [int(one) for one in text.split(",")]
+        wanted = [int(one) for one in text.split(",")]
     except ValueError:
-        chosen = [-1]
-    if not all(0 <= one < count for one in chosen):
-        raise InvalidConfig(f"--rows {text}", f"numbers from 0 to {count - 1} with commas between", "check the rows")
-    return chosen
+        wanted = [-1]
+    known = {*read.rows, *refused}
+    if not all(one in known for one in wanted):
+        numbers = f"row numbers from {min(known)} to {max(known)} with commas between"
+        raise InvalidConfig(f"--rows {text}", numbers, "count rows as predict does: the first under the header is 0")
+    good = [one for one in wanted if one not in refused]
+    bad = [refused[one] for one in wanted if one in refused]
+    if not good:
+        raise InvalidGraphs(f"row {bad[0].row}: {bad[0].reason}", "a row that is a graph", "choose another with --rows")
+    return good, bad

@@ -1,6 +1,7 @@
 """``graphfnp explain --explainer NAME``: masks of graphs by a named explainer, or the graphs a generator is sure of."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -13,7 +14,10 @@ from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.scores import GENERATORS
+from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
+from graphfnp.report.explanation_page import RECORDS
 from graphfnp.report.mask_page import PAGE, strongest, write_generated, write_masks
 from graphfnp.runs.run import Run
 
@@ -27,6 +31,8 @@ def explain_with(
     seed: int = 0,
     data: Path | None = None,
     as_json: bool = False,
+    names: Sequence[str | None] = (),
+    refused: Sequence[Problem] = (),
 ) -> None:
     """Write a page, its numbers as JSON, and a drawing of every graph."""
     if name in GENERATORS:
@@ -46,10 +52,14 @@ def explain_with(
             watch=lambda done: progress.update(task, advance=done),
         )  # fmt: skip
     records = write_masks(folder, f"What {name} marks: {run.plan.method} on {run.plan.dataset}", graphs, found, rows)
-    table = Table("row", "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)
+    for record, called in zip(records, names, strict=False):
+        record["name"] = called
+    table = Table("row", "name" if any(names) else "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)
     for record in records:
         shown = strongest(record, found.scored)
-        table.add_row(str(record["row"]), escape(record["input"]), escape(record["class"]), shown)
+        table.add_row(str(record["row"]), escape(record.get("name") or record["input"]), escape(record["class"]), shown)
+    records += [{"row": one.row, "input": one.given, "reason": one.reason} for one in refused]
+    write_json(folder / RECORDS, records)
     _tell(records, table, folder, as_json)
 
 

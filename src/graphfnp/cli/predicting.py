@@ -2,37 +2,41 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import torch
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.typed_smiles import reads_smiles
-from graphfnp.cli.console import domain_cell, err, number, out, percent
-from graphfnp.cli.prior import ESTIMATE, label_mix
+from graphfnp.cli.console import err
+from graphfnp.cli.mix import mix_line, model_for_mix
+from graphfnp.cli.prediction_table import show_predictions
+from graphfnp.cli.standard_streams import files_for_streams, shown
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
-from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
+from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
-from graphfnp.methods.rationales import NOTHING, leans_on
-from graphfnp.prediction.label_shift import estimated_mix, moved_to_mix
+from graphfnp.prediction.arrow import column
+from graphfnp.prediction.label_mix import ESTIMATE
+from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.runs.bundles import open_run
 from graphfnp.scoring.parts import Counts
-from graphfnp.scoring.record_files import ENDINGS, check_target, write_record_file
+from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import can_stream
 from graphfnp.scoring.score_file import Execution, Watch, about_model, score_file
 from graphfnp.scoring.scorer import Settings
+
+if TYPE_CHECKING:
+    from graphfnp.cli.commands import Rows
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
@@ -45,26 +49,34 @@ class PredictRequest:
     target: Path | None
     smiles: str | None
     settings: Settings
-    prior: str | None
+    mix: str | None
     execution: Execution
     data: Path | None
     as_json: bool
     restart: bool
     strict: bool
     raw: bool
+    keep_columns: bool = True
 
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
-    """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
+    """A record for every row; ``-`` is standard input, or output as CSV."""
+    with files_for_streams(request.source, request.target) as (source, target):
+        counts = _predicted(folder, replace(request, source=source, target=target))
+    _summarise(counts, request.strict)
+
+
+def _predicted(folder: Path, request: PredictRequest) -> Counts:
+    """As a stream from file to file, or all at once where it is shown or not a table."""
     if request.target is not None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
     schema, settings = model.classifier.schema, request.settings
-    if request.prior not in (None, ESTIMATE):
-        settings = replace(settings, mix=label_mix(request.prior, schema.num_classes))
-        _tell_mix(settings.mix)
+    if request.mix not in (None, ESTIMATE):
+        model = model_for_mix(model, request.mix)
+        settings = replace(settings, mix=assumed_mix(model))
     request = replace(request, settings=settings)
-    streams = request.target is not None and request.target.suffix in ENDINGS and request.prior != ESTIMATE
+    streams = request.target is not None and request.target.suffix in ENDINGS and request.mix != ESTIMATE
     if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
         counts = _score(model, request)
     elif request.execution.engine != "local":
@@ -74,8 +86,10 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
             "leave the engine out: this is done at once",
         )
     else:
-        counts = _predict_at_once(model, request)
-    _summarise(counts, request.strict)
+        counts, model = _predict_at_once(model, request)
+    if not request.as_json:
+        err.print(mix_line(model), style="dim", highlight=False, markup=False)
+    return counts
 
 
 def _score(model: TrainedModel, request: PredictRequest) -> Counts:
@@ -91,8 +105,9 @@ def _score(model: TrainedModel, request: PredictRequest) -> Counts:
             request.restart,
             watch,
             request.raw,
+            request.keep_columns,
         )
-    err.print(f"{counts.rows} rows -> {request.target}", highlight=False, markup=False)
+    err.print(f"{counts.rows} rows -> {shown(request.target)}", highlight=False, markup=False)
     return counts
 
 
@@ -115,79 +130,68 @@ def _progress() -> Iterator[Watch]:
         yield watch
 
 
-def _none_too_large(
-    graphs: PackedGraphs | None, rows: list[int], problems: tuple[Problem, ...], most_atoms: int
-) -> tuple[PackedGraphs | None, list[int], tuple[Problem, ...]]:
+def _none_too_large(read: "Rows", most_atoms: int) -> "Rows":
     """Molecules of too many atoms are refused, as the stream does; graphs that are none may have any size."""
+    graphs, rows = read.graphs, read.rows
     if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
-        return graphs, rows, problems
+        return read
     suspects = torch.nonzero(graphs.node_ptr.diff() > most_atoms)[:, 0].tolist()  # hydrogens may be among their nodes
     reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
     refused = {one: Problem(rows[one], graphs.text[one], why) for one, why in reasons.items() if isinstance(why, str)}
     kept = [one for one in range(len(graphs)) if one not in refused]
     if not refused:
-        return graphs, rows, problems
-    return (
-        graphs.select(torch.tensor(kept, dtype=torch.long)),
-        [rows[one] for one in kept],
-        (*problems, *refused.values()),
+        return read
+    return replace(
+        read,
+        graphs=graphs.select(torch.tensor(kept, dtype=torch.long)),
+        rows=[rows[one] for one in kept],
+        problems=(*read.problems, *refused.values()),
     )
 
 
-def _predict_at_once(model: TrainedModel, request: PredictRequest) -> Counts:
+def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Counts, TrainedModel]:
     from graphfnp.cli.commands import read_input  # also reads datasets, which a stream does not need
 
     settings, schema = request.settings, model.classifier.schema
     read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
-    graphs, rows, problems = _none_too_large(*read, settings.most_atoms)
-    predictions = None
+    read = _none_too_large(read, settings.most_atoms)
+    graphs, rows, problems = read.graphs, read.rows, read.problems
+    columns = read.columns if request.keep_columns else {}
+    predictions, notes = None, tuple[str, ...]()
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
         predictions = predict(model, graphs, settings.draws, settings.seed)
-        mix = settings.mix
-        if request.prior == ESTIMATE:
-            mix = estimated_mix(model, predictions)
-            _tell_mix(mix)
-        if mix is not None:
-            model, predictions = moved_to_mix(model, predictions, mix)
+        if request.mix == ESTIMATE:
+            model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
     if request.target is not None and request.target.suffix in ENDINGS:
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
         table = as_text(table) if request.target.suffix == ".csv" else table
+        if columns:
+            texts = [column(list(values), pa.string()) for values in columns.values()]
+            own = pa.Table.from_arrays(texts, names=list(columns))
+            notes = tuple(column_notes(own.column_names, table.column_names))
+            table = beside(own, table)
         about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
         write_record_file(request.target, [table], table.schema, about, request.raw)
     records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
+    if columns:
+        names = read.names([record["row"] for record in records])
+        records = [
+            {**record, "name": name, "columns": {own: values[record["row"]] for own, values in columns.items()}}
+            for record, name in zip(records, names, strict=True)
+        ]
     if request.target is not None and request.target.suffix == ".json":
         write_json(request.target, records)
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
     elif request.target is not None:
-        err.print(f"{len(records)} rows -> {request.target}", highlight=False, markup=False)
+        err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
-        _show(records)
+        show_predictions(records, model, settings.level)
     bad = [record for record in records if record["status"] != OK]
-    return Counts(len(records), len(bad), tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS]))
-
-
-def _show(records: Sequence[Mapping[str, Any]]) -> None:
-    table = Table("row", "input", "class", "probability", "90 % of draws", "model", "domain", box=SIMPLE_HEAD)
-    for record in records[:SHOWN_ROWS]:
-        if record["status"] != OK:
-            table.add_row(str(record["row"]), escape(record["input"]), "[yellow]failed[/yellow]")
-            continue
-        spread = f"{percent(record['low'])} to {percent(record['high'])}"
-        table.add_row(
-            str(record["row"]), escape(record["input"]), escape(record["class"]), percent(record["probability"]),
-            spread, number(record["model_uncertainty"]), domain_cell(record),
-        )  # fmt: skip
-    out.print(table)
-    shown = [record for record in records[:SHOWN_ROWS] if record["status"] == OK and record["rationales"] is not None]
-    if unreached := [str(record["row"]) for record in shown if leans_on(record["distance"])]:
-        out.print(f"row {', '.join(unreached)}: {NOTHING}", style="yellow", highlight=False)
-    if len(records) > SHOWN_ROWS:
-        out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
-    else:
-        out.print("model: uncertainty of the model in nats; domain: share of training graphs less strange", style="dim")
+    problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
+    return Counts(len(records), len(bad), problems_shown, notes), model
 
 
 def _summarise(counts: Counts, strict: bool) -> None:
@@ -204,10 +208,6 @@ def _summarise(counts: Counts, strict: bool) -> None:
         err.print(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", style="yellow")
     if strict or counts.failed == counts.rows:
         raise typer.Exit(1)
-
-
-def _tell_mix(mix: Sequence[float] | None) -> None:
-    err.print(f"label mix {' / '.join(f'{share:.1%}' for share in mix or ())}", highlight=False)
 
 
 def processes() -> int:

@@ -2,7 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "catalogue": "CATALOGUE",
-    "columns": "molecule_share smiles_column",
+    "columns": "molecule_share name_column smiles_column",
     "csv_rows": "QuoteNotes csv_rows",
     "dataset": "PARTS Dataset Split",
     "inputs": "Read described graphs_from_inputs",

@@ -24,6 +24,10 @@ SMILES_NAMES = (
     "drug",
 )
 LABEL_NAMES = ("label", "labels", "y", "class", "target", "activity", "active", "outcome", "category", "pnp", "toxic")
+NAME_NAMES = (
+    "name", "title", "compoundname", "moleculename", "drugname", "commonname", "id", "compoundid", "moleculeid",
+    "chemblid", "cid", "cas", "casnumber", "identifier", "code",
+)  # fmt: skip
 MISSING = {"", "na", "n/a", "nan", "null", "<na>", "#n/a"}
 SAMPLE = 50  # values looked at to see whether a column holds SMILES
 MANY_CLASSES = 50
@@ -54,6 +58,12 @@ def label_column(table: TextTable, given: str | None, taken: Collection[str]) ->
     if given is not None:
         return _existing(table, given, "label")
     return next((name for name in _by_name(table, LABEL_NAMES) if name not in taken), None)
+
+
+def name_column(names: Sequence[str]) -> str | None:
+    """The column by which people call the rows, if one has a usual name for that."""
+    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names}
+    return next((column for wanted in NAME_NAMES for column in names if plain[column] == wanted), None)
 
 
 def molecule_share(values: Sequence[str]) -> float:

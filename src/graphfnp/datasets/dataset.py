@@ -1,6 +1,6 @@
 """Dataset: graphs with a split, and the rows that could not become graphs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -49,6 +49,7 @@ class Dataset:
     problems: tuple[Problem, ...] = ()
     rows: Tensor | None = None  # [graphs]; None: graph g is row g
     facts: Mapping[str, str] = field(default_factory=dict)  # origin, licence, "stand-in for ...", file hash
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of the source, by name: a value for every row
 
     @property
     def train(self) -> PackedGraphs:

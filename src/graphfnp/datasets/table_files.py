@@ -37,13 +37,13 @@ class TextTable:
 
 
 def read_text_table(path: Path, encoding: str | None = None) -> TextTable:
-    """Every data row of the file; short rows are filled up, and only blank lines are passed over."""
+    """Every data row of the file; short rows are filled up, and a blank line among them is a row without values."""
     content, kind = file_content(path)
     if kind == ".parquet":
         return _parquet(path, content)
     text, notes = decoded(content, encoding)
     if kind in (".smi", ".smiles"):
-        rows = [line.strip().split(None, 1) for line in text.splitlines() if line.strip()]
+        rows = _between([line.strip().split(None, 1) for line in text.splitlines()])
         if rows and rows[0][0].lower() == "smiles":
             rows = rows[1:]
         return replace(text_table(["smiles", "name"], rows, notes), smiles="smiles")
@@ -84,7 +84,13 @@ def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str
 def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
     delimiter, notes = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind), QuoteNotes()
     rows = list(csv_rows(io.StringIO(text, newline=""), delimiter, notes))
-    return [row for row in rows if row and (len(row) > 1 or row[0].strip())], notes.sentences()
+    return _between(rows), notes.sentences()
+
+
+def _between(rows: list[list[str]]) -> list[list[str]]:
+    """From the first row that says something to the last; blank lines between are rows, as in scoring."""
+    said = [place for place, row in enumerate(rows) if any(cell.strip() for cell in row)]
+    return rows[said[0] : said[-1] + 1] if said else []
 
 
 def delimiter_of(first_line: str, kind: str) -> str:

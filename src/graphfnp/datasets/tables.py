@@ -74,7 +74,8 @@ def read_table(
         chosen = duplicate_notes(graphs, replace(chosen, how=f"column {parts!r}"))
     else:
         chosen = split_molecules(graphs, split or "random", seed, duplicates_together)
-    return Dataset(path.name, graphs, chosen, problems, rows, facts)
+    columns = dict(zip(table.names, table.columns, strict=True))
+    return Dataset(path.name, graphs, chosen, problems, rows, facts, columns)
 
 
 def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_together: bool = False) -> Split:
@@ -90,7 +91,7 @@ def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_
 
 
 def summary(dataset: Dataset, limit: int = 10) -> str:
-    """How many rows became graphs, of which class, and which rows did not and why; rows are counted from 1."""
+    """How many rows became graphs, of which class, and which rows did not and why; rows are counted from 0."""
     graphs, problems = dataset.graphs, dataset.problems
     counts = zip(graphs.schema.class_names, graphs.class_counts.tolist(), strict=True)
     unlabelled = int((graphs.y == UNLABELLED).sum())
@@ -104,10 +105,10 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
         lines.append(f"note: {dataset.facts['notes']}")
     lines += [f"note: {note}" for note in dataset.split.notes]
     if problems:
-        lines.append(f"{len(problems)} rows are no molecule:")
-        lines += [f"  row {problem.row + 1}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
+        lines.append(f"{len(problems)} rows are no molecule (the first row under the header is row 0):")
+        lines += [f"  row {problem.row}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
         if len(problems) > limit:
-            more = [problem.row + 1 for problem in problems[limit:]]
+            more = [problem.row for problem in problems[limit:]]
             lines.append(f"  and {len(more)} more: row{'s' * (len(more) > 1)} {listed(more, 20)}")
     return "\n".join(lines)
 

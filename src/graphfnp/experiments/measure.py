@@ -21,7 +21,8 @@ from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.calibration_kinds import Kind, fit_calibration
 from graphfnp.prediction.predict import RawPredictions, collect
 from graphfnp.prediction.predictions import Predictions
-from graphfnp.runs.run import METRICS, execute
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import execute
 from graphfnp.training.train import Event
 
 PREDICTIONS = "predictions.safetensors"

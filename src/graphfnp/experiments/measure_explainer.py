@@ -17,13 +17,15 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import rationale_scores
+from graphfnp.prediction.label_shift import as_trained
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import decoding_for
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.measures import rationale_measures
 from graphfnp.rationales.records import rationale_records
-from graphfnp.runs.run import METRICS, Run, execute
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import Run, execute
 from graphfnp.training.train import Event
 
 OWN = "rationales"  # GraphFNP explains by its own
@@ -37,7 +39,7 @@ def measure_explainer(
     place = folder.parent / cell.trained.key
     run = Run(place) if (place / METRICS).exists() else execute(cell.plan, place, dataset, resume=True, watch=watch)
     started = time.perf_counter()
-    scores = explained(run.model, dataset, cell.explain, cell.seed)
+    scores = explained(as_trained(run.model), dataset, cell.explain, cell.seed)
     return rounded(
         {
             **{name: value for name, value in cell.content.items() if name != "recipe"},

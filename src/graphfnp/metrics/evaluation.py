@@ -16,7 +16,7 @@ from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
-from graphfnp.prediction.label_shift import label_shift
+from graphfnp.prediction.label_shift import assumed_mix, label_shift
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.predictions import Predictions
 
@@ -45,6 +45,8 @@ def evaluate(
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
     if predictions.domain is not None:
         metrics["domain"] = _by_verdict(predictions.labelled())
+    metrics["classes"] = list(graphs.schema.class_names)
+    metrics["label_mix"] = assumed_mix(model)
     metrics["calibration"] = model.calibration.to_json()
     return metrics, predictions
 

@@ -89,6 +89,7 @@ def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] 
     error = expected_calibration_error
     return {
         "accuracy": float(accuracy(probabilities, y)) if any_graph else None,
+        "accuracy_of_majority": float(y.bincount().max()) / len(y) if any_graph else None,  # always the same answer
         "auroc": auroc(probabilities, y),
         "auprc": auprc(probabilities, y),
         "ece": float(error(probabilities, y)) if any_graph else None,
@@ -96,6 +97,7 @@ def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] 
         "ece_floor": calibration_floor(probabilities) if any_graph else None,
         "ece_adaptive": float(error(probabilities, y, mode="adaptive")) if any_graph else None,
         "ece_positive_class": float(error(probabilities, y, mode="positive_class")) if binary else None,
+        "ece_positive_class_floor": calibration_floor(probabilities, mode="positive_class") if binary else None,
         "nll": float(negative_log_likelihood(probabilities, y)) if any_graph else None,
         "brier": float(brier(probabilities, y)) if any_graph else None,
         **{f"brier_{name}": value for name, value in _brier_parts(probabilities, y).items()},

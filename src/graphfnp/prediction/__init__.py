@@ -1,14 +1,16 @@
 """Trained models and what they say: probabilities, their calibration, conformal sets, domain and label mix; records."""
 
 PUBLIC = {  # what other packages may use, by module
+    "arrow": "column",
     "calibrate": "calibrate checked_kind cross_fitted fit_held_out held_back",
     "calibration": "Calibration",
     "calibration_kinds": "Kind fit_calibration",
     "conformal": "LEVEL Conformal",
     "domain": "EDGE UNLIKE VERDICTS Domain",
-    "label_shift": "estimated_mix label_shift moved_to_mix",
+    "label_mix": "ESTIMATE TRAINING label_shares mix_words read_mix",
+    "label_shift": "as_trained assumed_mix estimated_mix for_mix label_shift moved_to_mix",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel collect conformal_sets fit_domain predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
-    "records": "OK as_text prediction_records record_schema record_table text_schema",
+    "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
 }

@@ -13,6 +13,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.calibration_kinds import KINDS, Kind, fit_calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal, fit_conformal
+from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, collect
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.randomness import stream
@@ -24,9 +25,7 @@ def calibrate(
     """The model with its calibration and conformal sets fitted anew, so that they hold for graphs such as these."""
     graphs = labelled(matching(graphs, model.classifier.schema))
     raw = collect(model.classifier, graphs, seed=seed)
-    calibration, conformal = fit_held_out(
-        raw, graphs.y, kind, conformal_share, seed, prior=_kept_prior(kind, model.calibration)
-    )
+    calibration, conformal = _fit_for_own_mix(model, raw, graphs.y, kind, conformal_share, seed)
     known = model.provenance and model.provenance.unmeasured("calibrated anew")
     return replace(model, calibration=calibration, conformal=conformal, provenance=known)
 
@@ -73,12 +72,9 @@ def cross_fitted(
     fold = _folds(y, folds, seed)
     for number in range(folds):
         inside, outside = fold == number, fold != number
-        calibration, conformal = fit_held_out(
-            raw.select(outside), y[outside], kind, seed=seed, prior=_kept_prior(kind, model.calibration)
-        )
-        part = raw.select(inside)
-        after[:, inside] = calibration.apply(part.logits)
-        sets[inside] = conformal.sets(after[:, inside].mean(0), LEVEL)
+        calibration, conformal = _fit_for_own_mix(model, raw.select(outside), y[outside], kind, 0.0, seed)
+        after[:, inside] = calibration.apply(raw.select(inside).logits)
+        sets[inside] = conformal.sets(calibration.before_log_prior(after[:, inside]).mean(0), LEVEL)
     return Predictions(before, y, raw.distance), Predictions(after, y, raw.distance), sets
 
 
@@ -104,9 +100,20 @@ def checked_kind(kind: str, conformal_share: float) -> Kind:
     return cast(Kind, kind)
 
 
-def _kept_prior(kind: Kind, calibration: Calibration) -> tuple[float, ...]:
-    """A scalar cannot change the label mix the model assumes; the other kinds take that of the graphs they see."""
-    return () if kind in ("vector", "isotonic") else calibration.prior
+def _fit_for_own_mix(
+    model: TrainedModel, raw: RawPredictions, y: Tensor, kind: Kind, conformal_share: float, seed: int
+) -> tuple[Calibration, Conformal]:
+    """Fitted so that the probabilities are for the label mix of these graphs.
+
+    Vector and isotonic scaling learn the mix along with the rest. A scalar cannot: it is fitted with classes weighed to
+    the mix the logits assume, and Bayes' rule does the rest.
+    """
+    prior, shares = model.calibration.prior, label_shares(y, raw.logits.shape[-1])
+    if kind in ("vector", "isotonic") or not prior:
+        return fit_held_out(raw, y, kind, conformal_share, seed)
+    weight = torch.tensor(prior).double() / torch.tensor(shares).double().clamp(min=1 / len(y))
+    calibration, conformal = fit_held_out(raw, y, kind, conformal_share, seed, weight, prior)
+    return calibration.with_prior(shares), conformal
 
 
 def _folds(y: Tensor, folds: int, seed: int) -> Tensor:

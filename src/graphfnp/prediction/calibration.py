@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from math import exp
 from typing import Any
 
 import torch
@@ -12,15 +13,16 @@ from graphfnp.prediction.isotonic import Curve, through_curves
 from graphfnp.prediction.raking import rake, reweighed
 
 BY_DISTANCE = ("gate", "fallback")  # of earlier versions, which wrote 0 where there was none
+SAME_MIX = 1e-6  # largest |log ratio| of shares that are the same but for rounding
 LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could not be corrected for
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """p_s = softmax(scale f_s / temperature + offset), and what acts on the mean over draws s, which they follow.
+    """p_s = softmax(scale f_s / temperature + offset), then isotonic curves, then Bayes' rule for the label mix.
 
-    That is the curves of isotonic scaling, and ``log_prior`` (log of new over old class frequency), which moves
-    predictions to another label mix by Bayes' rule.
+    The curves act on the mean over draws s, which the draws follow. ``log_prior`` (log of new over old class frequency)
+    moves every draw to another label mix: p'_s[k] is proportional to p_s[k] exp(log_prior[k]).
     """
 
     temperature: float = 1.0
@@ -36,16 +38,22 @@ class Calibration:
         if self.scale:
             scaled = scaled * logits.new_tensor(self.scale) + logits.new_tensor(self.offset)
         draws = scaled.softmax(-1)
-        return rake(draws, self._corrected(draws.mean(0))) if self.isotonic or self.log_prior else draws
-
-    def _corrected(self, probabilities: Tensor) -> Tensor:
         if self.isotonic:
-            probabilities = through_curves(self.isotonic, probabilities)
-        return reweighed(probabilities, self.log_prior) if self.log_prior else probabilities
+            draws = rake(draws, through_curves(self.isotonic, draws.mean(0)))
+        return reweighed(draws, self.log_prior) if self.log_prior else draws
 
-    def before_log_prior(self, probabilities: Tensor) -> Tensor:
-        """Means over draws [N, K] as they were before ``log_prior`` moved them."""
-        return reweighed(probabilities, [-ratio for ratio in self.log_prior]) if self.log_prior else probabilities
+    def before_log_prior(self, draws: Tensor) -> Tensor:
+        """Draws [S, N, K] as they were before ``log_prior`` moved them."""
+        return reweighed(draws, [-ratio for ratio in self.log_prior]) if self.log_prior else draws
+
+    @property
+    def mix(self) -> tuple[float, ...] | None:
+        """The class shares that the probabilities are made for; None if that is not known."""
+        if not self.prior:
+            return None
+        log_ratio = self.log_prior or [0.0] * len(self.prior)
+        weight = [share * exp(ratio) for share, ratio in zip(self.prior, log_ratio, strict=True)]
+        return tuple(round(one / sum(weight), 6) for one in weight)
 
     def with_prior(self, new: Sequence[float]) -> "Calibration":
         """The same for graphs of which a share of new[k] is of class k: log_prior = log new - log prior."""
@@ -62,7 +70,8 @@ class Calibration:
                 "give one share for each class, in the order of the classes",
             )
         old, wanted = (torch.tensor(mix).double().clamp(min=LEAST_SHARE) for mix in (self.prior, new))
-        return replace(self, log_prior=tuple((wanted / old).log().tolist()))
+        ratio = (wanted / old).log()
+        return replace(self, log_prior=() if ratio.abs().max() < SAME_MIX else tuple(ratio.tolist()))
 
     def to_json(self) -> dict:
         """Plain numbers; what is at its default is left out, but for the temperature."""

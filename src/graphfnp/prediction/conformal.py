@@ -1,6 +1,6 @@
 """Conformal sets: the classes that cannot be ruled out, so that each class is missed no more often than promised."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any
@@ -54,6 +54,15 @@ class Conformal:
             "classes_in_every_set": torch.where(always)[0].tolist(),
             "guarantee": self.guarantee,
         }
+
+    def notes(self, class_names: Sequence[str], level: float = LEVEL) -> list[str]:
+        """A sentence for each class that is in every set because too few held-out graphs could rule it out."""
+        needed = ceil(level / (1 - level) - ROUNDING)
+        return [
+            f"{class_names[k]!r} is in every {100 * level:g} % set: it has {len(self.scores[k])} held-out graphs, "
+            f"and ruling it out takes {needed}"
+            for k in self.facts(level)["classes_in_every_set"]
+        ]
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

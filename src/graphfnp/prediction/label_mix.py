@@ -1,12 +1,64 @@
-"""Label mixes: how far apart two are, and what the mix of unlabelled graphs is by their predictions."""
+"""Label mixes: as a user names one, how far apart two are, and the mix of unlabelled graphs by their predictions."""
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from graphfnp.errors import InvalidConfig, listed
+
+TRAINING, EVEN, ESTIMATE = "training", "even", "estimate"
 ROUNDS, TOLERANCE = 10_000, 1e-9
+
+
+def read_mix(text: str, class_names: Sequence[str], usual: Sequence[float]) -> tuple[float, ...]:
+    """The class shares that a user asks for, in the order of the classes; ``usual`` are those of the training data.
+
+    "training", "even", "toxic=0.2" or "toxic=0.2,safe=0.5"; what classes that are not named share is shared out among
+    them as in the training data. As in earlier versions "0.3" is the share of the second of two classes, and
+    "0.2,0.5,0.3" those of all.
+    """
+    count, text = len(class_names), text.strip()
+    if text == EVEN:
+        return tuple([1 / count] * count)
+    if text == TRAINING:
+        return tuple(usual)
+    named: dict[int, float] = {}
+    for place, part in enumerate(text.split(",")):
+        name, is_named, number = part.rpartition("=")
+        known = name.strip() in class_names if is_named else count == 2 or "," in text
+        position = class_names.index(name.strip()) if is_named and known else place + (count == 2 and "," not in text)
+        try:
+            share = float(number)
+        except ValueError:
+            share = -1.0
+        if not known or position in named or position >= count or not 0 < share < 1:
+            raise _no_mix(text, class_names)
+        named[position] = share
+    rest = [k for k in range(count) if k not in named]
+    left, weight = 1 - sum(named.values()), [usual[k] or 1e-4 for k in rest]
+    if left <= 0 if rest else abs(left) > 0.01:
+        raise _no_mix(text, class_names)
+    mix = {**named, **{k: left * own / sum(weight) for k, own in zip(rest, weight, strict=True)}}
+    return tuple(mix[k] / sum(mix.values()) for k in range(count))
+
+
+def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:
+    last = class_names[-1] if class_names else "CLASS"
+    return InvalidConfig(
+        f"the label mix {text!r}",
+        f"{TRAINING}, {EVEN}, {ESTIMATE}, or shares between 0 and 1, of 1 in all, of {listed(class_names, 9)}",
+        f"write for example --mix {shlex.quote(f'{last}=0.2')}",
+    )
+
+
+def mix_words(mix: Sequence[float] | None, class_names: Sequence[str]) -> str:
+    """A mix with the names of its classes: 'safe 93.0 %, toxic 7.0 %'."""
+    if mix is None:
+        return "not known"
+    return ", ".join(f"{name} {100 * share:.1f} %" for name, share in zip(class_names, mix, strict=True))
 
 
 def label_shares(y: Tensor, num_classes: int) -> tuple[float, ...]:

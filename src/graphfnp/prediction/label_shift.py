@@ -1,5 +1,7 @@
 """Label shift: the label mixes of a dataset's parts, the mix a model assumes, and predictions for another mix."""
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -11,7 +13,7 @@ from graphfnp.errors import InvalidGraphs
 from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
-from graphfnp.prediction.raking import rake, reweighed
+from graphfnp.prediction.raking import reweighed
 
 FEWEST_GRAPHS = 20  # whose label mix can be estimated
 
@@ -27,7 +29,8 @@ def label_shift(
         if len(index := getattr(dataset.split, name))
     }
     held_out = predictions if part == "validation" else predict(model, dataset.validation, seed=seed)
-    mix, probabilities = assumed_mix(model), predictions.probabilities
+    mix = assumed_mix(model)
+    as_fitted, as_fitted_held_out = (_as_fitted(model, one) for one in (predictions, held_out))
     return {
         "classes": list(dataset.graphs.schema.class_names),
         "shares": shares,
@@ -35,18 +38,15 @@ def label_shift(
         "assumed": mix,
         "estimated": {
             "part": part,
-            "em": None if mix is None else mix_by_em(probabilities, mix),
-            "bbse": mix_by_confusion(held_out.probabilities, held_out.y, probabilities),
+            "em": None if mix is None else mix_by_em(as_fitted, _prior(model)),
+            "bbse": mix_by_confusion(as_fitted_held_out, held_out.y, as_fitted),
         },
     }
 
 
 def assumed_mix(model: TrainedModel) -> tuple[float, ...] | None:
     """The label mix a model's probabilities are made for; None for a model whose record does not say."""
-    prior = _prior(model)
-    if not prior or not model.calibration.log_prior:
-        return prior or None
-    return tuple(reweighed(torch.tensor(prior).double(), model.calibration.log_prior).tolist())
+    return replace(model.calibration, prior=_prior(model)).mix
 
 
 def estimated_mix(model: TrainedModel, predictions: Predictions) -> tuple[float, ...]:
@@ -56,21 +56,40 @@ def estimated_mix(model: TrainedModel, predictions: Predictions) -> tuple[float,
         raise InvalidGraphs(
             f"{len(predictions)} graphs" + ("" if mix else " and a model that does not know its own label mix"),
             f"{FEWEST_GRAPHS} graphs or more, and a model that knows its mix",
-            "give the class shares yourself: --prior 0.3",
+            f"give the class shares yourself: --mix {shlex.quote(f'{model.classifier.schema.class_names[-1]}=0.3')}",
         )
-    return mix_by_em(predictions.probabilities, mix)
+    return mix_by_em(_as_fitted(model, predictions), _prior(model))
+
+
+def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
+    """The model, its probabilities made for graphs of this label mix; None: as they are."""
+    if mix is None:
+        return model
+    new = replace(model.calibration, prior=_prior(model)).with_prior(mix)
+    if new.log_prior == model.calibration.log_prior:
+        return model
+    known = model.provenance and model.provenance.unmeasured("moved to another label mix")
+    return replace(model, calibration=new, provenance=known)
+
+
+def as_trained(model: TrainedModel) -> TrainedModel:
+    """The model, its probabilities for the mix that training weighs the classes to: what tables are made of."""
+    return replace(model, calibration=replace(model.calibration, log_prior=()))
 
 
 def moved_to_mix(
     model: TrainedModel, predictions: Predictions, mix: tuple[float, ...]
 ) -> tuple[TrainedModel, Predictions]:
     """The model, and predictions it has made, for graphs of another label mix."""
-    old = replace(model.calibration, prior=_prior(model))
-    new = old.with_prior(mix)
-    ratio = torch.tensor(new.log_prior) - (torch.tensor(old.log_prior) if old.log_prior else 0)
-    draws = rake(predictions.draws, reweighed(predictions.probabilities, ratio))
-    known = model.provenance and model.provenance.unmeasured("moved to another label mix")
-    return replace(model, calibration=new, provenance=known), replace(predictions, draws=draws)
+    moved, draws = for_mix(model, mix), model.calibration.before_log_prior(predictions.draws)
+    if moved.calibration.log_prior:
+        draws = reweighed(draws, moved.calibration.log_prior)
+    return moved, replace(predictions, draws=draws)
+
+
+def _as_fitted(model: TrainedModel, predictions: Predictions) -> torch.Tensor:
+    """Probabilities [N, K] for the mix that the calibration was fitted for: the mean over draws is right there."""
+    return model.calibration.before_log_prior(predictions.draws).mean(0)
 
 
 def _prior(model: TrainedModel) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.json_columns import json_texts
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, conformal_sets
 from graphfnp.prediction.predictions import Predictions
 
@@ -86,8 +87,13 @@ def prediction_records(
     problems: Sequence[Problem],
     level: float = LEVEL,
 ) -> list[dict[str, Any]]:
-    """:func:`record_table` as dictionaries, ready for JSON; ``calibration`` is the model's provenance or None."""
-    known = None if model.provenance is None else model.provenance.to_json()
+    """:func:`record_table` as dictionaries, ready for JSON.
+
+    ``calibration`` is the model's provenance, with the label mix that the probabilities assume.
+    """
+    mix, names = assumed_mix(model), model.classifier.schema.class_names
+    named = None if mix is None else dict(zip(names, mix, strict=True))
+    known = None if model.provenance is None else {**model.provenance.to_json(), "label_mix": named}
     found = record_table(model, predictions, graphs, rows, problems, level).to_pylist()
     return [{**record, "calibration": known} for record in found]
 

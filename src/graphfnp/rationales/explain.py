@@ -10,6 +10,7 @@ from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.predictions import Predictions
 from graphfnp.rationales.neighbourhoods import node_links
 
 SMALLEST_CORRELATION = 0.05  # a rationale that is linked less often than this explains nothing
@@ -26,6 +27,7 @@ class RationaleExplanations:
     unreached: Tensor  # [graphs]: probability that no rationale is linked
     node_score: Tensor  # [nodes] in [0, 1]: how strongly the surroundings of a node alone are linked to the class
     places: tuple[dict[int, tuple[int, ...]], ...]  # for each graph: rationale -> nodes where its structure was found
+    predictions: Predictions | None = None  # of the same graphs
 
     @property
     def weight(self) -> Tensor:
@@ -68,4 +70,5 @@ def explain_by_rationales(
         predictions.distance,
         node_links(model, graphs, target),
         tuple(places),
+        predictions,
     )

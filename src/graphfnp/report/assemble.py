@@ -1,11 +1,13 @@
 """The verb ``report``: judge a trained model on some graphs and gather all a reader wants to see."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.metrics.evaluation import evaluate
+from graphfnp.prediction.label_mix import mix_words
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.rationales.config import DecodingConfig
 from graphfnp.rationales.correlations import correlations
@@ -42,15 +44,22 @@ def make_report(
     )
 
 
-def report_of_run(run: Run, data: str | Path | None = None) -> Report:
-    """The report of a run on the test part of its own data."""
+def report_of_run(
+    run: Run,
+    data: str | Path | None = None,
+    moved: Callable[[TrainedModel, PackedGraphs], TrainedModel] = lambda model, graphs: model,
+) -> Report:
+    """The report of a run on the test part of its own data; ``moved`` may give the model for another label mix."""
     dataset, plan = run.dataset(data), run.plan
     part = "test" if len(dataset.split.test) else "validation"
+    judged = getattr(dataset, part)
+    model = moved(run.model, judged)
     facts = {
         "dataset": dataset.name,
         **{name: str(value) for name, value in dataset.facts.items()},
         "split": dataset.split.how,
         "judged on": f"the {part} part, {len(getattr(dataset.split, part))} graphs",
+        "label mix assumed": mix_words(assumed_mix(model), dataset.graphs.schema.class_names),
         "method": plan.method,
         "seed": str(plan.seed),
         "libraries": ", ".join(f"{name} {version}" for name, version in run.record["versions"].items()),
@@ -63,5 +72,4 @@ def report_of_run(run: Run, data: str | Path | None = None) -> Report:
     if dataset.problems:
         notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
     title = f"{plan.method} on {dataset.name}"
-    judged = getattr(dataset, part)
-    return make_report(run.model, judged, title, plan.seed, facts, run.history, notes, train=dataset.train)
+    return make_report(model, judged, title, plan.seed, facts, run.history, notes, train=dataset.train)

@@ -7,12 +7,17 @@ from typing import Any
 from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
 from graphfnp.methods.rationales import Rationales, leans_on
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
+RECORDS = "explanations.json"
+TOLD = ("status", "low", "high", "conformal_set", "conformal_level", "domain_score", "domain_verdict")
 SHOWN = 3  # rationales beside a graph
 MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
 
@@ -40,6 +45,7 @@ def explanation_records(
         row, weight = found.correlation[graph], found.weight[graph]
         records.append({
             "graph": numbers[graph] if numbers else graph,
+            "row": numbers[graph] if numbers else graph,
             "input": None if graphs.text is None else graphs.text[graph],
             "class": names[int(found.target[graph])],
             "probability": round(float(found.probability[graph]), 4),
@@ -67,24 +73,41 @@ def write_explanations(
     rationales: Rationales,
     labels: Sequence[str] = (),
     numbers: Sequence[int] = (),
+    names: Sequence[str | None] = (),
+    model: TrainedModel | None = None,
+    refused: Sequence[Problem] = (),
 ) -> Path:
-    """``explanation.html`` and ``explanations.json``, and the drawing of every input."""
+    """``explanation.html`` and ``explanations.json``, and the drawing of every input.
+
+    ``names`` are what people call the graphs; with the ``model`` intervals, conformal sets and the domain are told too.
+    Rows that were ``refused`` keep their place among the records.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     records = explanation_records(found, rationales, numbers)
-    write_json(folder / "explanations.json", records)
+    for record, name in zip(records, names, strict=False):
+        record["name"] = name
+    if model is not None and found.predictions is not None:
+        rows = [record["row"] for record in records]
+        told = {one["row"]: one for one in prediction_records(model, found.predictions, found.graphs, rows, ())}
+        records = [{**record, **{name: told[record["row"]][name] for name in TOLD}} for record in records]
+    failed = [{"row": one.row, "input": one.given, "status": "failed", "reason": one.reason} for one in refused]
+    write_json(folder / RECORDS, sorted([*records, *failed], key=lambda record: record["row"]))
     graphs, schema = found.graphs, found.graphs.schema
     cards = []
     for graph, record in enumerate(records):
         target, name = int(found.target[graph]), f"graph-{record['graph']}"
         most = max((score for *_, score in record["edges"]), default=0.0)
-        edges = [(a, b) for a, b, score in record["edges"] if most > 0 and score >= MARKED * most]
+        linked = most > 0 and not record["leans_on"]  # where nothing is linked there is nothing to mark
+        edges = [(a, b) for a, b, score in record["edges"] if linked and score >= MARKED * most]
         known = labels[graph] if labels else ""
+        called = record.get("name") or f"row {record['row']}"
         cards.append(
             Card(
                 name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
-                code=[record["input"] or f"graph {record['graph']}"], facts=[("known class", known)] if known else [],
+                code=[called, *([record["input"]] if record["input"] else [])],
+                facts=[*([("known class", known)] if known else []), *_facts(record)],
                 thumbs=_thumbs(record, rationales, graphs, graph, name),
             )
         )  # fmt: skip
@@ -94,14 +117,32 @@ def write_explanations(
         if (own := [card for card, target in zip(cards, found.target.tolist(), strict=True) if target == k])
     ]
     footer = "explanations.json holds the whole correlation row and a score for every edge."
+    if refused:
+        footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
+    for note in [] if model is None or model.conformal is None else model.conformal.notes(schema.class_names):
+        footer += f" {note}."
     return write_cards(
         folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )
 
 
+def _facts(record: dict[str, Any]) -> list[tuple[str, str]]:
+    """Interval, conformal set and domain, where they are known."""
+    if record.get("low") is None:
+        return []
+    facts = [("90 % of draws", f"{100 * record['low']:.0f} to {100 * record['high']:.0f} %")]
+    if record["conformal_set"] is not None:
+        classes = ", ".join(record["conformal_set"]) or "no class fits"
+        facts.append((f"{100 * record['conformal_level']:g} % set", classes))
+    return [*facts, ("domain", record["domain_verdict"])] if record["domain_verdict"] else facts
+
+
 def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, graph: int, name: str) -> list[Thumb]:
     """Each rationale, and below it the input with the match."""
-    above, below = [], []
+    above: list[Thumb] = []
+    below: list[Thumb] = []
+    if record["leans_on"]:
+        return []
     for k, link in enumerate(record["rationales"]):
         j, nodes = link["rationale"] - 1, link["nodes"]
         structure = rationales.structures[j] if rationales.structures else None

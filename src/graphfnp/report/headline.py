@@ -93,7 +93,12 @@ def _accuracy(metrics: Mapping[str, object], num_classes: int) -> Card | None:
     if not count:
         return Card("Accuracy", percent(value), "The share of graphs whose class was predicted rightly.")
     low, high = wilson(value * count, count)
-    guess = f"Guessing among {num_classes} classes gives {percent(1 / num_classes, 0)}."
+    always = number_of(metrics, "accuracy_of_majority")
+    guess = (
+        f"Guessing among {num_classes} classes gives {percent(1 / num_classes, 0)}."
+        if always is None
+        else f"Always naming the commonest class gives {percent(always)}."
+    )
     sentence = f"The share of {count:.0f} graphs whose class was predicted rightly. {guess}"
     return Card("Accuracy", percent(value), sentence, f"95 % interval {100 * low:.1f} to {100 * high:.1f}")
 
@@ -113,6 +118,12 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
         if interval is None
         else [f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)"]
     )
+    positive, lowest = number_of(metrics, "ece_positive_class"), number_of(metrics, "ece_positive_class_floor")
+    if positive is not None:
+        own = "" if lowest is None else f" (by chance {100 * lowest:.1f})"
+        classes = metrics.get("classes")
+        name = classes[1] if isinstance(classes, list | tuple) and len(classes) == 2 else "the second class"
+        detail.append(f"of the probability of {name} {100 * positive:.1f}{own}")
     adaptive = number_of(metrics, "ece_adaptive")
     detail += [] if adaptive is None else [f"equal-mass bins {100 * adaptive:.1f}"]
     full = max(0.05, 1.15 * max(value, floor or 0, interval[1] if interval else 0))

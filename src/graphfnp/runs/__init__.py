@@ -4,7 +4,7 @@ PUBLIC = {  # what other packages may use, by module
     "bundles": "FOLDER is_bundled open_run own_folder",
     "bundling": "PLANS bundle",
     "card": "card_text model_card",
-    "checkpoint": "MODEL_RECORD load_model save_model",
+    "checkpoint": "METRICS MODEL_RECORD load_model save_model",
     "decoded": "decoded_of_run",
-    "run": "CONFIG EPOCHS METRICS SPLIT Plan Run execute",
+    "run": "CONFIG EPOCHS SPLIT Plan Run execute",
 }

@@ -14,9 +14,9 @@ from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.runs.bundles import FOLDER
 from graphfnp.runs.card import CARD, card_text, model_card
-from graphfnp.runs.checkpoint import MODEL_RECORD, load_model, save_model
+from graphfnp.runs.checkpoint import METRICS, MODEL_RECORD, load_model, save_model
 from graphfnp.runs.decoded import keep_decoded
-from graphfnp.runs.run import CONFIG, METRICS, SPLIT, Plan, Run, execute
+from graphfnp.runs.run import CONFIG, SPLIT, Plan, Run, execute
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.train import Event
 

@@ -9,10 +9,14 @@ from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.files import read_json
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
-from graphfnp.runs.run import METRICS, SPLIT, Run
+from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.run import SPLIT, Run
 
 CARD = "card.json"
-MEASURES = ("accuracy", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "num_graphs")
+MEASURES = (
+    "accuracy", "accuracy_of_majority", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "num_graphs",
+)  # fmt: skip
 SOURCE = ("cite", "origin", "stand_in")
 
 
@@ -42,6 +46,7 @@ def model_card(run: Run) -> dict[str, Any]:
         "measures": {name: metrics[name] for name in MEASURES if name in metrics},
         "calibration": {
             **model.calibration.to_json(),
+            "label_mix": assumed_mix(model),
             "provenance": None if model.provenance is None else model.provenance.to_json(),
         },
         "conformal": None
@@ -62,9 +67,8 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
         f"It knows what {plan.dataset} taught it, and answers only with its classes: {', '.join(schema.class_names)}. "
         "It is a help for sorting and looking, not a measurement."
     )
-    prior = model.calibration.prior
-    if prior:
-        shares = ", ".join(f"{name} {share:.0%}" for name, share in zip(schema.class_names, prior, strict=True))
+    if mix := assumed_mix(model):
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in zip(schema.class_names, mix, strict=True))
         yield f"Its probabilities assume this mix of classes among what you ask about: {shares}."
     right = metrics.get("domain") or {}
     told = [f"{name} {facts['accuracy']:.0%} of {facts['graphs']}" for name, facts in right.items() if facts["graphs"]]

@@ -19,6 +19,7 @@ from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.domain import Domain
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance
 from graphfnp.settings import from_json, to_json
@@ -30,6 +31,7 @@ FACTORIES = {
     torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.eye, torch.arange,
 }  # fmt: skip
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
+METRICS = "metrics.json"
 
 
 def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[str, Any] | None = None) -> None:
@@ -43,6 +45,7 @@ def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[st
         "calibration": model.calibration.to_json(),
         "conformal": None if model.conformal is None else model.conformal.to_json(),
         "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
+        "label_mix": assumed_mix(model),
         "sha256": digest,
         "provenance": None if model.provenance is None else model.provenance.to_json(),
         "facts": dict(facts or {}),
@@ -72,6 +75,8 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         with _BoundedTensors(tensors):
             classifier = rebuild(record, backbone)
         calibration = Calibration.from_json(record["calibration"])
+        if "label_mix" not in record:
+            calibration = _for_training_mix(calibration, folder, record)
         conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
         domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
         provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
@@ -96,6 +101,14 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     classifier.load_state_dict(tensors)
     classifier.eval()
     return TrainedModel(classifier, calibration, conformal, domain, provenance)
+
+
+def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[str, Any]) -> Calibration:
+    """Records of earlier versions assume an even mix: the shares of the training part are among their measures."""
+    if not calibration.prior or not (folder / METRICS).is_file() or "calibrated_on" in record.get("facts", {}):
+        return calibration
+    shares = read_json(folder / METRICS).get("label_shift", {}).get("shares", {}).get("train")
+    return calibration.with_prior(shares) if shares else calibration
 
 
 def _save_domain(domain: Domain, path: Path) -> str:

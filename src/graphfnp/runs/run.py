@@ -17,7 +17,7 @@ from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
-from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.runs.checkpoint import DOMAIN, METRICS, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
 from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what training needs is slow to import, and predictions need
 
     from graphfnp.training.train import Event, Training
 
-CONFIG, SPLIT, EPOCHS, METRICS = "config.json", "split.json", "epochs.jsonl", "metrics.json"
+CONFIG, SPLIT, EPOCHS = "config.json", "split.json", "epochs.jsonl"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Run:
                 "the data the run was trained on",
                 "restore the file, or train again",
             )
-        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts)
+        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts, loaded.columns)
 
 
 def execute(

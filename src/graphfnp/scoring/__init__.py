@@ -2,7 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "parts": "Counts",
-    "record_files": "ENDINGS check_target write_record_file",
+    "record_files": "ENDINGS beside check_target column_notes write_record_file",
     "rows": "can_stream",
     "score_file": "Execution Watch about_model score_file",
     "scorer": "Settings",

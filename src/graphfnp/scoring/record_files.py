@@ -9,10 +9,13 @@ import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import atomic, write_json
+from graphfnp.prediction.arrow import column
 
 ENDINGS = (".csv", ".parquet")
 ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
 _FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[+\-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?$"  # which a spreadsheet should read as one
+OF_INPUT = " (input)"  # after the name of a user's column that is called as one of the records
 METADATA = b"graphfnp"  # where Parquet keeps what a CSV has in a file beside it
 
 
@@ -60,6 +63,40 @@ def write_record_file(
             _write_parquet(temporary, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
 
 
+def renamed(own: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """A name for each of the input's columns beside the records' own: their own, unless that is taken."""
+    names: list[str] = []
+    for name in own:
+        new = name
+        while new in taken or new in names:
+            new += OF_INPUT
+        names.append(new)
+    return names
+
+
+def column_notes(own: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Which of the input's columns have another name beside the records."""
+    pairs = zip(own, renamed(own, taken), strict=True)
+    return [f"the column {name!r} of the input is called {new!r}" for name, new in pairs if name != new]
+
+
+def as_cells(columns: pa.Table) -> pa.Table:
+    """Columns for CSV, which has no lists or structures: their values as text."""
+    for place, field in enumerate(columns.schema):
+        if pa.types.is_nested(field.type) or pa.types.is_dictionary(field.type) or pa.types.is_binary(field.type):
+            texts = column([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
+            columns = columns.set_column(place, pa.field(field.name, pa.string()), texts)
+    return columns
+
+
+def beside(columns: pa.Table, records: pa.Table) -> pa.Table:
+    """The input's own columns, then the records; a list that is no text stays what it is."""
+    names = renamed(columns.column_names, records.column_names)
+    fields = [pa.field(name, field.type) for name, field in zip(names, columns.schema, strict=True)]
+    schema = pa.schema([*fields, *records.schema])
+    return pa.Table.from_arrays([*columns.columns, *records.columns], schema=schema)
+
+
 def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
     from pyarrow.csv import CSVWriter  # slow to import: only what is written
 
@@ -72,12 +109,13 @@ def without_formulas(table: pa.Table) -> pa.Table:
     """Texts that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
     import pyarrow.compute as pc  # slow to import, and only a CSV needs it
 
-    for place, column in enumerate(table.schema):
-        if pa.types.is_string(column.type):
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
             formula = pc.match_substring_regex(table[place], _FORMULA)
+            formula = pc.and_not(formula, pc.match_substring_regex(table[place], _NUMBER))
             if pc.any(formula).as_py():
                 guarded = pc.binary_join_element_wise("'", table[place], "")
-                table = table.set_column(place, column, pc.if_else(formula, guarded, table[place]))
+                table = table.set_column(place, field, pc.if_else(formula, guarded, table[place]))
     return table
 
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.datasets.table_files import cell_text, check_parquet, delimiter_of, text_table
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
 HEAD = 500  # rows looked at to find the column of SMILES
@@ -35,6 +36,7 @@ class MoleculeFile:
     """A CSV, TSV, .smi (these also gzipped) or Parquet file with a column of SMILES.
 
     Every line from the header to the last that says something is a row, also an empty one, which has no SMILES.
+    ``chunks`` gives the SMILES, ``columns`` all cells of the same rows, to be carried beside the records.
     """
 
     def __init__(self, path: Path, smiles: str | None = None) -> None:
@@ -57,7 +59,24 @@ class MoleculeFile:
             yield _chunk(number, texts)
             number += 1
 
-    def _next(self, rows: Iterator[str]) -> list[str]:
+    def columns(self) -> Iterator[pa.Table]:
+        """All columns of the file as they are, CHUNK rows at a time: texts, or the types of a Parquet file."""
+        if self.kind == ".parquet":
+            yield from self._parquet_columns()
+            return
+        names, rows = [field.name for field in self.schema], self._text_rows()
+        while some := self._next(rows):
+            cells = [[_readable(row[i].strip()) if i < len(row) else "" for row in some] for i in range(len(names))]
+            yield pa.Table.from_arrays([column(texts, pa.string()) for texts in cells], schema=self.schema)
+
+    def _parquet_columns(self) -> Iterator[pa.Table]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(CHUNK):
+                yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+
+    def _next(self, rows: Iterator[Any]) -> list[Any]:
         try:
             return list(islice(rows, CHUNK))
         except _BROKEN as error:
@@ -76,6 +95,7 @@ class MoleculeFile:
                 self.num_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
             cells = [] if head is None else [[cell_text(v) for v in column.to_pylist()] for column in head.columns]
             table, self.names = text_table(names, list(zip(*cells, strict=True))), names
+            self.schema = file.schema_arrow.remove_metadata()
         else:
             self.num_rows = self._count()
             with self._open() as file:
@@ -87,10 +107,14 @@ class MoleculeFile:
             table = text_table(sample[0], sample[1:])
         if self.is_smi:
             self.column, self.header = 0, sample[0][0].lower() == "smiles"
+            self.schema = pa.schema([("smiles", pa.string()), ("name", pa.string())])
             return
         name = smiles_column(table, smiles)
         self.column = table.names.index(name)
         self.header = self.kind == ".parquet" or not (smiles is None and len(name) > 1 and molecule_share([name]) == 1)
+        if self.kind != ".parquet":
+            called = table.names if self.header else [f"column {place}" for place in range(1, len(table.names) + 1)]
+            self.schema = pa.schema([(_readable(one), pa.string()) for one in called])
         if self.header and not len(table):
             raise InvalidGraphs(f"{self.path.name} without data rows", "rows under the header", "check the file")
 
@@ -124,17 +148,22 @@ class MoleculeFile:
             else:
                 yield from csv_rows(bounded_lines(file), self.delimiter, self.notes)
 
-    def _text_cells(self) -> Iterator[str]:
-        blank, header = 0, self.header
+    def _text_rows(self) -> Iterator[list[str]]:
+        blank, header, begun = 0, self.header, False
         for row in self._records():
-            if not any(row):
-                blank += 1  # a row, if another comes after it
-            elif header:
-                header, blank = False, 0
+            if not any(cell.strip() for cell in row):
+                blank += begun  # a row, if another comes after it
+                continue
+            yield from ([""] for _ in range(blank))
+            blank, begun = 0, True
+            if header:
+                header = False
             else:
-                yield from [""] * blank
-                blank = 0
-                yield row[self.column].strip() if self.column < len(row) else ""
+                yield row
+
+    def _text_cells(self) -> Iterator[str]:
+        for row in self._text_rows():
+            yield row[self.column].strip() if self.column < len(row) else ""
 
     def _parquet_cells(self) -> Iterator[str]:
         import pyarrow.parquet as pq
@@ -159,6 +188,13 @@ def _kind(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
+def _readable(text: str) -> str:
+    """Text that was no UTF-8 as Windows would show it."""
+    if text.isascii() or not any("\udc80" <= letter <= "\udcff" for letter in text):
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+
+
 def _chunk(number: int, texts: Sequence[str]) -> Chunk:
     """With a reason for each text that was no UTF-8; it is shown as Windows would."""
     shown, reasons = list(texts), dict[int, str]()
@@ -167,6 +203,6 @@ def _chunk(number: int, texts: Sequence[str]) -> Chunk:
             continue
         wrong = [ord(letter) - 0xDC00 for letter in text if "\udc80" <= letter <= "\udcff"]
         if wrong:
-            shown[place] = text.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+            shown[place] = _readable(text)
             reasons[place] = f"text that is no UTF-8 (byte 0x{wrong[0]:02X})"
     return Chunk(number, number * CHUNK, tuple(shown), reasons)

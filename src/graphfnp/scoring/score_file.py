@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
+from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
 from graphfnp.scoring.parts import Counts, Parts
-from graphfnp.scoring.record_files import check_target, write_record_file
+from graphfnp.scoring.record_files import as_cells, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import MoleculeFile
 from graphfnp.scoring.scorer import Scorer, Settings
 
@@ -50,12 +51,14 @@ def score_file(
     restart: bool = False,
     watch: Watch | None = None,
     raw: bool = False,
+    keep_columns: bool = True,
 ) -> Counts:
     """A record in ``target`` for every row of ``source``, in its order; memory does not grow with the rows.
 
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
     kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
-    spreadsheet would take for formulas as they are.
+    spreadsheet would take for formulas as they are. The columns of ``source`` stand before the records' own, unless
+    ``keep_columns`` is False.
     """
     source, target, settings, execution = Path(source), Path(target), settings or Settings(), execution or Execution()
     check_target(target, source)
@@ -76,9 +79,21 @@ def score_file(
         schema = record_schema(model.classifier.schema)
         if is_csv:
             schema = text_schema(schema)
-        write_record_file(target, parts.tables(total), schema, _about(model, file, settings, counts), raw)
+        tables = parts.tables(total)
+        if keep_columns:
+            own = file.schema if not is_csv else as_cells(file.schema.empty_table()).schema
+            counts = replace(counts, notes=(*counts.notes, *column_notes(own.names, schema.names)))
+            tables = _beside_their_rows(tables, file, is_csv)
+            schema = beside(own.empty_table(), schema.empty_table()).schema
+        write_record_file(target, tables, schema, _about(scorer.model, file, settings, counts), raw)
         parts.remove()
     return counts
+
+
+def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:
+    """The records of each chunk beside the columns of its rows, which are read once more: they are in no part."""
+    for columns, records in zip(file.columns(), tables, strict=True):
+        yield beside(as_cells(columns) if is_csv else columns, records)
 
 
 def _score_missing(
@@ -114,7 +129,8 @@ def _scored(scorer: Scorer, chunks: Iterator[Chunk], execution: Execution) -> It
 def about_model(model: TrainedModel) -> dict[str, Any]:
     """What a reader of a file of records should know of the model."""
     known = None if model.provenance is None else model.provenance.to_json()
-    return {"model": model.id, "classes": list(model.classifier.schema.class_names), "calibration": known}
+    names = list(model.classifier.schema.class_names)
+    return {"model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known}
 
 
 def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.label_shift import moved_to_mix
+from graphfnp.prediction.label_shift import for_mix
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, predict
 from graphfnp.prediction.records import as_text, record_table
 from graphfnp.scoring.chunk import Chunk, Features, read_chunk
@@ -48,6 +48,7 @@ class Scorer:
         if not reads_smiles(self.model.classifier.schema):
             kind = self.model.classifier.schema.kind
             raise InvalidConfig("SMILES", f"graphs of kind {kind}, which the model was trained on", "give graphs")
+        object.__setattr__(self, "model", for_mix(self.model, self.settings.mix))
 
     @property
     def target(self) -> Target:
@@ -63,8 +64,6 @@ class Scorer:
             labels, texts = torch.full((len(rows),), UNLABELLED), [chunk.texts[row] for row in rows]
             graphs = packed(arrays, labels, model.classifier.schema, texts)
             predictions = predict(model, graphs, self.settings.draws, self.settings.seed)
-            if self.settings.mix is not None:
-                model, predictions = moved_to_mix(model, predictions, self.settings.mix)
         numbers = [chunk.start + row for row in rows]
         table = record_table(model, predictions, graphs, numbers, problems, self.settings.level)
         return as_text(table) if self.lists_as_text else table

@@ -18,6 +18,7 @@ from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibrate import fit_held_out, held_back
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, stream
 from graphfnp.settings import to_json
@@ -235,8 +236,12 @@ class _Loop:
         classifier.cpu()  # what comes after training is small, and its values live in memory
         raw, y, weight = collect(classifier, self.held_out, seed=self.seed), self.held_out.y, classifier.class_weight
         prior, domain = weighted_shares(self.graphs, weight), fit_domain(classifier, self.graphs, self.seed)
-        fitted = fit_held_out(raw, y, config.calibration, config.conformal_share, self.seed, weight, prior)
-        return Training(TrainedModel(classifier, *fitted, domain), progress.history)
+        calibration, conformal = fit_held_out(
+            raw, y, config.calibration, config.conformal_share, self.seed, weight, prior
+        )
+        # Classes weigh alike while it learns; what it says is for the mix of the data it learned from.
+        calibration = calibration.with_prior(label_shares(self.graphs.y, self.graphs.num_classes))
+        return Training(TrainedModel(classifier, calibration, conformal, domain), progress.history)
 
     # ---------------------------------------------------------------- stop and resume
 
