@@ -31,14 +31,7 @@ class GNNExplainer(PyGGNNExplainer):
         self.seed = seed
 
     def forward(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        *,
-        target: Tensor,
-        index: int | Tensor | None = None,
-        **others: Any,
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, *, target: Tensor, index: Any = None, **others: Any
     ) -> Explanation:
         batch = others.get("batch")
         owner = torch.zeros(len(x), dtype=torch.long, device=x.device) if batch is None else batch
