@@ -221,6 +221,28 @@ def test_the_map_of_the_code_names_every_room() -> None:
     assert not rooms - words, f"docs/architecture.md does not name {sorted(rooms - words)}"
 
 
+def walks() -> dict[str, list[str]]:
+    """The lists under "Four walks" in docs/architecture.md, as modules."""
+    text = (DOCS / "architecture.md").read_text().split("## Four walks")[1].split("\n## ")[0]
+    parts = re.findall(r"^\*\*(.+?)\*\*\n\n((?:\d+\. .*\n)+)", text, re.MULTILINE)
+    return {
+        name: [
+            "graphfnp." + file.replace("/", ".") for file in re.findall(r"^\d+\. `([\w/]+)\.py`", lines, re.MULTILINE)
+        ]
+        for name, lines in parts
+    }
+
+
+@pytest.mark.parametrize("walk", walks())
+def test_a_walk_is_at_most_ten_files_in_the_order_of_imports(walk: str) -> None:
+    files = walks()[walk]
+    assert 5 < len(files) <= 10
+    assert set(files) <= set(modules())
+    for place, file in enumerate(files):
+        later = {name for name, _ in imports(file)} & set(files[place + 1 :])
+        assert not later, f"{file} imports {later}, which the walk comes to later"
+
+
 @pytest.mark.parametrize(
     "document", [*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
 )

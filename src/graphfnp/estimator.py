@@ -14,11 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from graphfnp.datasets.inputs import Read, described, graphs_from_inputs
+from graphfnp.datasets.inputs import described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.files import read_json, read_tensors, write_json, write_tensors
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.problem import Read
 from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores

@@ -12,6 +12,9 @@ import pytest
 import typer
 
 from graphfnp.cli.app import app
+from graphfnp.methods.registry import CLASSIFIERS, make_config
+from graphfnp.settings import with_overrides
+from graphfnp.training.config import TrainingConfig
 
 ROOT = Path(__file__).parents[2]
 SAYS = {
@@ -73,3 +76,19 @@ def test_commands_on_a_page_are_known_with_all_their_options(page: Path) -> None
             command.make_context("graphfnp", words)  # parses, and does not run
         except Exception as error:
             pytest.fail(f"{page.name}: {line}: {error}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_settings_on_a_page_exist_and_take_their_values(page: Path) -> None:
+    text = page.read_text()
+    for line in [*commands(page), *re.findall(r"`(--set [^`]+=[^`]+)`", text)]:
+        if page.stem == "diary" or "NAME=VALUE" in line:
+            continue  # what was tried once, and what stands for any setting
+        method = re.search(r"--method (\S+)", line)
+        if method is not None and method[1] not in CLASSIFIERS:
+            continue  # a page makes a method of its own
+        for name, value in re.findall(r"--set ([\w.]+)=(\S+)", line):
+            if name.startswith("training."):
+                with_overrides(TrainingConfig(), {name.removeprefix("training."): value})
+            else:
+                make_config(method[1] if method else "graphfnp", {name: value})

@@ -15,7 +15,7 @@ from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.reading import read_molecules
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
-from graphfnp.graphs.problem import Problem
+from graphfnp.graphs.problem import Problem, Read
 
 __all__ = ["graphs_from_smiles", "packed", "read_molecule"]
 
@@ -26,8 +26,8 @@ def graphs_from_smiles(
     schema: Schema | None = None,
     processes: int = 1,
     cache: Path | str | None = None,
-) -> tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]:
-    """The graphs, the row of each, and the rows that are no molecule; None if no row is one.
+) -> Read:
+    """The molecules of a list.
 
     ``y`` has a label for every row; ``processes`` > 1 shares the work out; ``cache`` is a folder that keeps the result.
     """
@@ -35,10 +35,10 @@ def graphs_from_smiles(
     arrays, problems = cached_arrays(cache, [VERSION, rdBase.rdkitVersion, *given], lambda: _read(given, processes))
     rows = torch.from_numpy(arrays["row"])
     if not len(rows):
-        return None, rows, tuple(problems)
+        return Read(None, rows, tuple(problems))
     labels = torch.full((len(given),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
     graphs = packed(arrays, labels[rows], schema or molecule_schema(), [given[row] for row in rows.tolist()])
-    return graphs, rows, tuple(problems)
+    return Read(graphs, rows, tuple(problems))
 
 
 def packed(arrays: Arrays, y: Tensor, schema: Schema, text: Sequence[str] | None = None) -> PackedGraphs:

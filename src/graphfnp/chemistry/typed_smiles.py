@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
 from graphfnp.chemistry.reading import read_molecules, target_of
 from graphfnp.chemistry.smiles import graphs_from_smiles, packed
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
-from graphfnp.graphs.problem import Problem
-
-Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]
+from graphfnp.graphs.packed import UNLABELLED, Schema
+from graphfnp.graphs.problem import Problem, Read
 
 
 def reads_smiles(schema: Schema) -> bool:
@@ -22,7 +19,7 @@ def reads_smiles(schema: Schema) -> bool:
 
 
 def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
-    """The graphs, the row of each, and the rows that are no molecule of this schema; None if no row is one."""
+    """The molecules of a list as graphs of this schema."""
     if schema.features == "molecule":
         return graphs_from_smiles(smiles, schema=schema)
     if not reads_smiles(schema):
@@ -30,6 +27,6 @@ def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
     arrays, refused = read_molecules(list(smiles), target_of(schema))
     problems, rows = tuple(Problem(row, smiles[row], why) for row, why in refused), torch.from_numpy(arrays["row"])
     if not len(rows):
-        return None, rows, problems
+        return Read(None, rows, problems)
     text = [smiles[row] for row in rows.tolist()]
-    return packed(arrays, torch.full((len(rows),), UNLABELLED), schema, text), rows, problems
+    return Read(packed(arrays, torch.full((len(rows),), UNLABELLED), schema, text), rows, problems)

@@ -43,11 +43,7 @@ def tu_form(
     name: str, url: str | None = None, sha256: dict[str, str] | None = None, names: TUNames | None = None
 ) -> Form:
     """A TU folder or zip, by its name."""
-
-    def read(place: Path, limit: int | None = None) -> Reading:
-        return Reading(*read_tu(place, name, names))
-
-    return Form(tu_files(name, url, sha256), read)
+    return Form(tu_files(name, url, sha256), lambda place, limit: Reading(*read_tu(place, name, names)))
 
 
 def tu_files(name: str, url: str | None = None, sha256: dict[str, str] | None = None) -> Files:
@@ -57,20 +53,14 @@ def tu_files(name: str, url: str | None = None, sha256: dict[str, str] | None = 
 
 def table_form(files: Files, table: SmilesTable) -> Form:
     """A table with a SMILES column and a label column."""
-
-    def read(place: Path, limit: int | None = None) -> Reading:
-        return Reading(*read_smiles_table(place, files.names[0], table))
-
-    return Form(files, read)
+    return Form(files, lambda place, limit: Reading(*read_smiles_table(place, files.names[0], table)))
 
 
 def edge_list_form(files: Files) -> Form:
     """A JSON file of edge lists and a table of targets, in this order among the files."""
-
-    def read(place: Path, limit: int | None = None) -> Reading:
-        return Reading(*read_edge_lists(place, files.names[0], files.names[1], ("0", "1")))
-
-    return Form(files, read)
+    return Form(
+        files, lambda place, limit: Reading(*read_edge_lists(place, files.names[0], files.names[1], ("0", "1")))
+    )
 
 
 def mutagenicity_form(files: Files) -> Form:

@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from rdkit import Chem, rdBase
-from torch import Tensor
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.foreign import is_data
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
-from graphfnp.graphs.problem import Problem
+from graphfnp.graphs.problem import Problem, Read
 from graphfnp.graphs.pyg import from_data_list
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]  # graphs, the row of each, rows that are none
-
 
 def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
-    """Unlabelled graphs of these classes, the row of each, and the rows that are no molecule; None if no row is one.
+    """Unlabelled graphs of these classes.
 
     A molecule is read by way of its SMILES, so that both mean the same graph. PackedGraphs keep their schema, and so do
     ``Data`` that :func:`graphfnp.to_data_list` made; the schema of other ``Data`` is found in the list itself.
@@ -88,4 +85,4 @@ def _without_label(item: "Data") -> "Data":
 def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> Read:
     y = torch.full((len(graphs),), UNLABELLED)
     schema = replace(graphs.schema, class_names=class_names)
-    return replace(graphs, y=y, schema=schema), torch.arange(len(graphs)), ()
+    return Read(replace(graphs, y=y, schema=schema), torch.arange(len(graphs)))

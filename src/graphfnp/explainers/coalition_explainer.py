@@ -40,14 +40,7 @@ class CoalitionExplainer(ExplainerAlgorithm):
         return nodes and config.task_level == ModelTaskLevel.graph and config.mode != ModelMode.regression
 
     def forward(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        *,
-        target: Tensor,
-        index: int | Tensor | None = None,
-        **others: Any,
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, *, target: Tensor, index: Any = None, **others: Any
     ) -> Explanation:
         given = others.pop("batch", None)
         owner = torch.zeros(len(x), dtype=torch.long, device=x.device) if given is None else given

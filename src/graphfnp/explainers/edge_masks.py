@@ -3,14 +3,8 @@
 import torch
 from torch import Tensor
 
-from graphfnp.networks.edge_pairs import pair_mean
-
-
-def edge_pairs(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, int]:
-    """[edges]: the same number for u -> v and v -> u, from 0; and how many numbers there are."""
-    low, high = edge_index.min(0).values, edge_index.max(0).values
-    keys, pair = torch.unique(low * num_nodes + high, return_inverse=True)
-    return pair, len(keys)
+from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
+from graphfnp.graphs.pointers import rank_within
 
 
 def symmetric(edge_mask: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
@@ -30,21 +24,12 @@ def edges_of_nodes(node_mask: Tensor, edge_index: Tensor) -> Tensor:
     return node_mask[edge_index].amin(0)
 
 
-def position_within(owner: Tensor) -> Tensor:
-    """[items]: how many items of the same owner come before, in the order given."""
-    order = torch.argsort(owner, stable=True)
-    count = torch.bincount(owner)
-    rank = torch.arange(len(owner), device=owner.device) - (count.cumsum(0) - count)[owner[order]]
-    return torch.empty_like(rank).scatter_(0, order, rank)
-
-
 def top_share(score: Tensor, owner: Tensor, share: float) -> Tensor:
     """[items], bool: of each owner's items the best ``share``, rounded up, as far as they score; but at least one.
 
     Of equals the first are kept.
     """
-    order = torch.argsort(score, descending=True, stable=True)
-    rank = torch.empty_like(order).scatter_(0, order, position_within(owner[order]))
+    rank = rank_within(score, owner)
     # A hair less, or 0.2 * 15 would round up to 4.
     kept = torch.ceil(share * torch.bincount(owner).double() - 1e-9)
     return (rank < kept[owner]) & ((score > 0) | (rank == 0))

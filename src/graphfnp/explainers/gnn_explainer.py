@@ -10,8 +10,9 @@ from torch_geometric.explain import GNNExplainer as PyGGNNExplainer
 from torch_geometric.explain.config import MaskType
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.edge_masks import position_within, symmetric
+from graphfnp.explainers.edge_masks import symmetric
 from graphfnp.explainers.untouched import untouched
+from graphfnp.graphs.pointers import position_within
 from graphfnp.randomness import isolated, stream
 
 EPOCHS, LEARNING_RATE = 100, 0.01
@@ -30,14 +31,7 @@ class GNNExplainer(PyGGNNExplainer):
         self.seed = seed
 
     def forward(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        *,
-        target: Tensor,
-        index: int | Tensor | None = None,
-        **others: Any,
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, *, target: Tensor, index: Any = None, **others: Any
     ) -> Explanation:
         batch = others.get("batch")
         owner = torch.zeros(len(x), dtype=torch.long, device=x.device) if batch is None else batch

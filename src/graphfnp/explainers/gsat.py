@@ -17,14 +17,7 @@ class GSATExplainer(ExplainerAlgorithm):
     """mask_uv = p_uv, for any model with ``edge_attention(batch)``; the target plays no part."""
 
     def forward(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        *,
-        target: Tensor,
-        index: int | Tensor | None = None,
-        **others: Any,
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, *, target: Tensor, index: Any = None, **others: Any
     ) -> Explanation:
         attention: Any = getattr(model, "edge_attention", None)
         if attention is None:

@@ -99,14 +99,7 @@ class PGExplainer(PyGPGExplainer):
             return super().train(epoch, model, x, edge_index, **named)
 
     def forward(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        *,
-        target: Tensor,
-        index: int | Tensor | None = None,
-        **others: Any,
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, *, target: Tensor, index: Any = None, **others: Any
     ) -> Explanation:
         if not edge_index.shape[1]:
             return Explanation(edge_mask=torch.zeros(0, device=x.device))

@@ -10,12 +10,12 @@ from torch_geometric.explain.algorithm.utils import set_masks
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales, embedding_centroids
-from graphfnp.explainers.edge_masks import edge_pairs
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
 from graphfnp.explainers.explanations import SHARE, Explanations, kept_edges
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
+from graphfnp.graphs.edge_pairs import edge_pairs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales

@@ -2,6 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "degrees": "DEGREE_SIZE degree_feature",
+    "edge_pairs": "edge_pairs pair_mean",
     "edges": "Integers TidyEdges global_edges tidy_edges",
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
     "foreign": "is_data is_dataset is_networkx",
@@ -9,8 +10,8 @@ PUBLIC = {  # what other packages may use, by module
     "matching": "matching",
     "motifs": "motif_name",
     "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
-    "pointers": "pointer_array pointers",
-    "problem": "Problem",
+    "pointers": "pointer_array pointers position_within rank_within",
+    "problem": "Problem Read",
     "pyg": "from_data_list from_dataset from_networkx to_data_list",
     "structure": "Structure as_networkx substructure",
     "subgraph_search": "Adjacency Pattern adjacency core_numbers",

@@ -28,3 +28,17 @@ def ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
     chosen = pointers(ptr[index + 1] - ptr[index])
     first = torch.repeat_interleave(ptr[index] - chosen[:-1], chosen.diff())
     return torch.arange(int(chosen[-1]), device=ptr.device) + first, chosen
+
+
+def position_within(owner: Tensor) -> Tensor:
+    """[rows]: how many rows of the same owner come before, in the order given."""
+    order = torch.argsort(owner, stable=True)
+    count = torch.bincount(owner)
+    position = torch.arange(len(owner), device=owner.device) - (count.cumsum(0) - count)[owner[order]]
+    return torch.empty_like(position).scatter_(0, order, position)
+
+
+def rank_within(score: Tensor, owner: Tensor) -> Tensor:
+    """[rows]: how many rows of the same owner score more; of equals the first comes first."""
+    order = torch.argsort(score, descending=True, stable=True)
+    return torch.empty_like(order).scatter_(0, order, position_within(owner[order]))

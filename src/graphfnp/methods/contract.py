@@ -126,10 +126,6 @@ class GraphClassifier(nn.Module, ABC):
         """[nodes, rationales]: kappa of each node, its state standing for that of a graph."""
         raise NotImplementedError(f"{type(self).__name__} has no rationales")
 
-    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
-        """[graphs]: log-probability that the rationale beside it decodes to the graph, given its size."""
-        raise NotImplementedError(f"{type(self).__name__} has no decoder")
-
     def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         """[draws, graphs, dims]; the same vector in every draw unless the method's embedding is random."""
         return self.embed(batch, encoded).expand(num_draws, -1, -1)

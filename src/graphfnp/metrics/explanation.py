@@ -5,6 +5,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from graphfnp.graphs.pointers import rank_within
+
 
 def edge_roc_auc(score: Tensor, truth: Tensor) -> float:
     """ROC-AUC of edges against the known reasons, all graphs' edges together (as PGExplainer and GSAT report it)."""
@@ -22,7 +24,7 @@ def precision_at_k(score: Tensor, truth: Tensor, graph: Tensor, k: int | None = 
     """
     true = torch.bincount(graph[truth], minlength=int(graph.max()) + 1 if len(graph) else 0)
     wanted = true if k is None else torch.full_like(true, k).minimum(torch.bincount(graph, minlength=len(true)))
-    hit = torch.bincount(graph[_among_best(score, graph, wanted) & truth], minlength=len(true))
+    hit = torch.bincount(graph[(rank_within(score, graph) < wanted[graph]) & truth], minlength=len(true))
     judged = true > 0
     return float((hit[judged] / wanted[judged]).mean()) if bool(judged.any()) else float("nan")
 
@@ -64,12 +66,3 @@ def stability(kept: Tensor, graph: Tensor) -> float:
         both, either = (torch.bincount(graph[edges], minlength=count) for edges in (a & b, a | b))
         indices.append((both / either.clamp(min=1))[either > 0])
     return float(torch.cat(indices).mean()) if indices else float("nan")
-
-
-def _among_best(score: Tensor, graph: Tensor, wanted: Tensor) -> Tensor:
-    """[edges], bool: is the edge among the ``wanted`` [graphs] best of its graph?"""
-    order = torch.argsort(score, descending=True, stable=True)
-    order = order[torch.argsort(graph[order], stable=True)]
-    count = torch.bincount(graph, minlength=len(wanted))
-    rank = torch.arange(len(graph)) - (count.cumsum(0) - count)[graph[order]]
-    return torch.empty_like(order, dtype=torch.bool).scatter_(0, order, rank < wanted[graph[order]])

@@ -5,7 +5,6 @@ PUBLIC = {  # what other packages may use, by module
     "bernoulli": "hard_bernoulli log_one_minus_exp relaxed_bernoulli",
     "convolutions": "GCNLayer",
     "draws": "DrawKind normal_draws uniform_draws",
-    "edge_pairs": "pair_mean pair_numbers",
     "features": "NodeInput",
     "gaussian": "Gaussian kl_divergence",
     "graph_network": "GraphNetwork WeightVector",

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.edge_pairs import edge_pairs
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
-from graphfnp.networks.edge_pairs import pair_numbers
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DropEdge(Vanilla):
 
 def without_some_edges(batch: Batch, edge_dropout: float) -> Batch:
     """Without the edges a coin has chosen: one coin for both directions, so that edges still go both ways."""
-    pair, count = pair_numbers(batch)
+    pair, count = edge_pairs(batch.edge_index, batch.num_nodes)
     kept = (torch.rand(count, device=pair.device) >= edge_dropout)[pair]
     attr = None if batch.edge_attr is None else batch.edge_attr[kept]
     return replace(batch, edge_index=batch.edge_index[:, kept], edge_attr=attr)

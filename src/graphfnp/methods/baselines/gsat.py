@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.methods.contract import LossTerms
 from graphfnp.networks.bernoulli import relaxed_bernoulli
-from graphfnp.networks.edge_pairs import pair_mean, pair_numbers
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.networks.normalisation import running_statistics
@@ -63,7 +63,7 @@ class GSAT(Vanilla):
         self.attention, self.prior = mlp(2 * width, width, 1), config.prior_start
 
     def encode(self, batch: Batch) -> Attended:  # type: ignore[override]
-        pair, count = pair_numbers(batch)
+        pair, count = edge_pairs(batch.edge_index, batch.num_nodes)
         logit = self._pair_logit(batch, pair, count)
         attention = logit.sigmoid()
         if self.training:
@@ -90,7 +90,7 @@ class GSAT(Vanilla):
 
     def edge_attention(self, batch: Batch) -> Tensor:
         """[edges] in (0, 1): how much of each edge the classifier looks at, its explanation of a graph."""
-        pair, count = pair_numbers(batch)
+        pair, count = edge_pairs(batch.edge_index, batch.num_nodes)
         return self._pair_logit(batch, pair, count).sigmoid()[pair]
 
     def _pair_logit(self, batch: Batch, pair: Tensor, count: int) -> Tensor:

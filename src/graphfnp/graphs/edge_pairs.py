@@ -3,13 +3,11 @@
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.packed import Batch
 
-
-def pair_numbers(batch: Batch) -> tuple[Tensor, int]:
+def edge_pairs(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, int]:
     """[edges]: the same number for u -> v and v -> u, from 0; and how many numbers there are."""
-    low, high = batch.edge_index.min(0).values, batch.edge_index.max(0).values
-    keys, pair = torch.unique(low * batch.num_nodes + high, return_inverse=True)
+    low, high = edge_index.min(0).values, edge_index.max(0).values
+    keys, pair = torch.unique(low * num_nodes + high, return_inverse=True)
     return pair, len(keys)
 
 

@@ -1,13 +1,11 @@
 """Undirected edges: the two directions of one."""
 
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphfnp.networks.edge_pairs import pair_mean, pair_numbers
-from tiny_graphs import packed
+from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
 
 
 def close(given: Tensor, expected: Any, tolerance: float = 1e-5) -> None:
@@ -16,8 +14,7 @@ def close(given: Tensor, expected: Any, tolerance: float = 1e-5) -> None:
 
 
 def test_two_directions_of_an_edge_have_one_number_and_a_lone_direction_its_own() -> None:
-    both = packed([(3, [(0, 1), (1, 2)])], [0]).batch()
-    pair, count = pair_numbers(replace(both, edge_index=torch.tensor([[0, 1, 1, 2, 0], [1, 0, 2, 1, 2]])))
+    pair, count = edge_pairs(torch.tensor([[0, 1, 1, 2, 0], [1, 0, 2, 1, 2]]), 3)
     assert count == 3
     assert pair[0] == pair[1]
     assert pair[2] == pair[3]
