@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.dataset import Dataset

@@ -17,7 +17,6 @@ from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.split import random_split
 from graphfnp.explainers.explain import explain
-from graphfnp.explainers.explanations import global_edge_index, node_owner
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer
 from graphfnp.explainers.scores import each_edge_once
 from graphfnp.methods.contract import GraphClassifier
@@ -65,7 +64,7 @@ def trained(
 def judged(model: GraphClassifier, dataset: Dataset, explainer: Any, part: str, seed: int) -> Scores:
     graphs = getattr(dataset, part)
     found, once = explain(model, graphs, explainer, training=dataset.train, seed=seed), each_edge_once(graphs)
-    label = graphs.y[node_owner(graphs)[global_edge_index(graphs)[0]]][once]
+    label = graphs.y[graphs.node_owner[graphs.global_edge_index[0]]][once]
     mask, truth = found.edge_mask[once], graphs.edge_truth[once]
     groups = {"all": label >= 0} | {name: label == k for k, name in enumerate(graphs.schema.class_names)}
     scores = {name: edge_roc_auc(mask[group], truth[group]) for name, group in groups.items()}

@@ -13,7 +13,7 @@ SOURCE, DOCS = ROOT / "src" / "graphfnp", ROOT / "docs"
 # Each may import those before it, and nothing after it. All but the modules of the ground floor are packages.
 ORDER = (
     "errors", "randomness", "settings", "files", "ray_session",
-    "isolation", "graphs", "networks", "methods", "chemistry", "datasets", "prediction", "metrics", "training",
+    "isolation", "graphs", "networks", "methods", "chemistry", "kinds", "datasets", "prediction", "metrics", "training",
     "rationales", "explainers", "runs", "report", "experiments",
     "estimator", "scoring", "service", "cli",
 )  # fmt: skip

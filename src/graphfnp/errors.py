@@ -1,4 +1,4 @@
-"""Errors that say what was given, what was expected and what to do."""
+"""Errors that say what was given, what was expected and what to do, and how lists and shares stand in sentences."""
 
 
 class GraphFNPError(Exception):
@@ -36,3 +36,8 @@ def listed(items, limit: int = 5) -> str:
     shown = [str(item) for item in list(items)[: limit + 1]]
     rest = len(list(items)) - limit
     return ", ".join(shown) if rest <= 0 else f"{', '.join(shown[:limit])} and {rest} more"
+
+
+def percent(share: float | None, decimals: int = 0) -> str:
+    """'84 %'; '-' where nothing is known."""
+    return "-" if share is None else f"{100 * share:.{decimals}f} %"

@@ -1,9 +1,11 @@
-"""Files written in one atomic step: bytes, JSON, and tensors with a JSON record."""
+"""Files written in one atomic step: anything, bytes, JSON, and tensors with a JSON record."""
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,26 @@ from torch import Tensor
 from graphfnp.errors import InvalidRun
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never a part."""
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A name to write to; what is there when the block ends well takes the place of ``path`` in one step.
+
+    A reader sees the old file or the new one, never a part.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{threading.get_ident()}.tmp")
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
+        yield temporary
+        with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_json(path: Path, record: Any) -> None:
@@ -56,6 +66,3 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
         raise InvalidRun(
             f"{path}: {error}", "a complete safetensors file", "it may be truncated: copy it again or train again"
         ) from error
-
-
-# ---------------------------------------------------------------- models

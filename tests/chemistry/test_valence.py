@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from graphfnp.chemistry.repair import repaired
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.chemistry.smiles import molecule_schema
 from graphfnp.chemistry.structures import structure_to_smiles
@@ -11,6 +10,7 @@ from graphfnp.chemistry.valence import valence_rules
 from graphfnp.datasets.mutagenicity import ATOMS
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder, GraphDecoderConfig
 from graphfnp.methods.graphfnp.decoder.sampling import PartialGraphs, sample
 
@@ -31,15 +31,15 @@ def test_every_drawn_molecule_sanitises(schema: Schema) -> None:
     z = 3 * torch.randn(300, 4, generator=generator)
     drawn = sample(decoder, z, sizes, temperature=1.5, generator=generator, connected=True, rules=valence_rules(schema))
     free = sample(decoder, z, sizes, temperature=1.5, generator=generator, connected=True)
-    molecules = [structure_to_mol(repaired(structure, schema), schema) for structure in drawn]
+    molecules = [structure_to_mol(kind_of(schema).repaired(structure), schema) for structure in drawn]
     assert all(molecule is not None for molecule in molecules)
     assert sum(structure_to_mol(structure, schema) is not None for structure in free) < 100
-    kept = sum(repaired(structure, schema).num_nodes for structure in drawn)
+    kept = sum(kind_of(schema).repaired(structure).num_nodes for structure in drawn)
     assert kept > 0.8 * int(sizes.sum()), "few nodes should be lost as stray pieces"
 
 
 def test_graphs_that_are_no_molecules_have_no_rules() -> None:
-    assert valence_rules(Schema(("a", "b"))) is None
+    assert kind_of(Schema(("a", "b"))).decoding_rules() is None
     assert valence_rules(Schema(("a", "b"), "molecule", (2,), node_types=("0", "1"))) is None
 
 
@@ -112,4 +112,4 @@ def test_a_graph_stays_open_while_nodes_are_to_come() -> None:
 def test_what_no_ring_can_bear_is_repaired(tokens: str, bonds: list, smiles: str) -> None:
     kinds = tuple(HEAVY.node_types.index(token) for token in tokens.split())
     edges = tuple((min(i, j), max(i, j), HEAVY.edge_types.index(name)) for i, j, name in bonds)
-    assert structure_to_smiles(repaired(Structure(kinds, edges), HEAVY), HEAVY) == smiles
+    assert structure_to_smiles(kind_of(HEAVY).repaired(Structure(kinds, edges)), HEAVY) == smiles

@@ -347,3 +347,14 @@ def test_regression_is_not_explained() -> None:
             Plain(), SubgraphX(QUICK), "model", node_mask_type="object",
             model_config={"mode": "regression", "task_level": "graph", "return_type": "raw"},
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "is_taken_apart"),
+    [("vanilla", True), ("focal", True), ("mc-dropout", False), ("laplace", False), ("gsat", False)],
+)
+def test_a_method_says_whether_its_predictions_are_a_head_on_mean_node_states(
+    method: str, is_taken_apart: bool
+) -> None:
+    classifier = make_classifier(method, TYPED)
+    assert (classifier.mean_pooled_network() is not None) == is_taken_apart

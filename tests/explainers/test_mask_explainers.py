@@ -10,7 +10,7 @@ from torch_geometric.explain import PGExplainer as PyGPGExplainer
 from torch_geometric.nn import SimpleConv
 
 from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
-from graphfnp.explainers.centroids import centroid_rationales, k_means
+from graphfnp.explainers.centroids import centroid_rationales
 from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, position_within, symmetric, top_share
 from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import Explanations, explanation_subgraphs, kept_edges
@@ -18,6 +18,7 @@ from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.registry import make_classifier
+from graphfnp.networks.k_means import k_means
 from tiny_graphs import packed, shapes, small
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

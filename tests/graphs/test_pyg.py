@@ -9,8 +9,9 @@ from torch_geometric.loader import DataLoader
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx, matching, to_data_list
+from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx, to_data_list
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # 0 - 1 - 2
 

@@ -10,7 +10,8 @@ import torch
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
 from graphfnp.graphs.packed import Schema
-from graphfnp.rationales.evidence import CORRELATED, Enrichment, agreement, coverage, data_evidence, enrichment
+from graphfnp.kinds.kind_of import kind_of
+from graphfnp.rationales.evidence import CORRELATED, Enrichment, coverage, data_evidence, enrichment
 from graphfnp.rationales.records import rationale_records
 from graphfnp.report.gallery import write_gallery
 from tiny_graphs import plain
@@ -33,11 +34,10 @@ def test_enrichment_is_fishers_exact_test() -> None:
 
 
 def test_structures_are_found_again_by_isomorphism_or_fingerprint(molecules) -> None:
-    assert agreement(
-        [plain(*HOUSE), plain(*CYCLE)], [plain(*((4 - a, 4 - b) for a, b in HOUSE))], Schema(("a", "b"))
-    ) == [1, 0]
+    turned = plain(*((4 - a, 4 - b) for a, b in HOUSE))
+    assert kind_of(Schema(("a", "b"))).similarities([plain(*HOUSE), plain(*CYCLE)], [turned]) == [1, 0]
     phenol, aniline = structures_from_graphs(molecules.select([3, 4]))
-    same, alike = agreement([aniline, phenol], [aniline], molecules.schema)
+    same, alike = kind_of(molecules.schema).similarities([aniline, phenol], [aniline])
     assert same == 1
     assert 0 < alike < 1
 

@@ -3,14 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import torch
 
 from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
+from graphfnp.graphs.pyg import from_networkx
 from graphfnp.graphs.structure import as_networkx, substructure
 from graphfnp.methods.rationales import leans_on
 from graphfnp.rationales.explain import explain_by_rationales
-from graphfnp.rationales.neighbourhoods import node_links
+from graphfnp.rationales.neighbourhoods import neighbourhoods, node_links
 from graphfnp.report.explanation_page import explanation_records, write_explanations
 from graphfnp.runs.run import Run
 from tiny_graphs import plain
@@ -39,22 +41,32 @@ def test_explanation_marks_the_motif_and_scores_every_edge(tiny_run: Run, tmp_pa
     assert "explanations.json" in page.read_text()
 
 
-def test_a_node_is_as_linked_as_its_neighbourhoods_encoded_by_themselves(tiny_run: Run) -> None:
+def test_a_node_is_as_linked_as_its_state_and_its_neighbourhoods_encoded_by_themselves(tiny_run: Run) -> None:
     model, graphs = tiny_run.model, tiny_run.dataset().test.select([0, 1])
     target = torch.tensor([0, 1])
     found = node_links(model, graphs, target)
     label, expected = model.classifier.rationales().label, []
     for number, whole in enumerate(structures_from_graphs(graphs)):
         graph = as_networkx(whole)
-        balls = {node: [node, *graph[node]] for node in graph}
+        balls = {node: sorted(nx.ego_graph(graph, node, radius=2)) for node in graph}
         small = graphs_from_structures([substructure(whole, ball) for ball in balls.values()], graphs.schema)
         with torch.no_grad():
             kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
+            of_nodes = model.classifier.node_correlation(graphs.select([number]).batch())[:, label == target[number]]
         linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
+        state = (1 - (1 - of_nodes).prod(-1)).tolist()
         for node in graph:
             holding = [(1 / len(ball), linked[centre]) for centre, ball in balls.items() if node in ball]
-            expected.append(sum(w * value for w, value in holding) / sum(w for w, _ in holding))
+            alone = sum(w * value for w, value in holding) / sum(w for w, _ in holding)
+            expected.append((alone + state[node]) / 2)
     assert torch.allclose(found, torch.tensor(expected), atol=1e-4)
+
+
+def test_the_neighbourhoods_of_a_star_do_not_all_hold_the_whole_star() -> None:
+    leaves = 500
+    graphs = from_networkx([nx.star_graph(leaves)], [0])
+    small, _, _ = neighbourhoods(graphs.batch(), graphs.schema.features)
+    assert small.sizes.tolist() == [leaves + 1] + [2] * leaves
 
 
 def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:

@@ -8,8 +8,9 @@ from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.rationales.config import DecodingConfig, decoding_for
-from graphfnp.rationales.find import find_rationales, is_valid
+from graphfnp.rationales.find import find_rationales
 
 FEW = {"candidates": 12}
 
@@ -40,5 +41,5 @@ def test_parts_alone_can_be_candidates(untrained, molecules) -> None:
 
 def test_restored_charges_must_cancel() -> None:
     schema = Schema(("a", "b"), "molecule", (3,), node_types=("C", "N", "O"), edge_types=("single", "double"))
-    assert is_valid(Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0))), schema)
-    assert not is_valid(Structure((0, 1, 0, 0, 0), ((0, 1, 0), (1, 2, 0), (1, 3, 0), (1, 4, 0))), schema)
+    assert kind_of(schema).is_valid(Structure((0, 1, 2, 2), ((0, 1, 0), (1, 2, 1), (1, 3, 0))))
+    assert not kind_of(schema).is_valid(Structure((0, 1, 0, 0, 0), ((0, 1, 0), (1, 2, 0), (1, 3, 0), (1, 4, 0))))

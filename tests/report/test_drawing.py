@@ -1,6 +1,7 @@
 """Drawings: molecules by RDKit, sentences as words, everything else as a layout."""
 
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -12,7 +13,8 @@ from sample_reports import MOLECULES, motif, pack_molecules
 from graphfnp.datasets.ba2motifs import HOUSE, generate_ba2motifs
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.cards import write_cards
+from graphfnp.report.drawing import legend, node_colour, picture_graph, picture_structure
 from graphfnp.report.layout import place_nodes
 from graphfnp.report.molecule import MoleculePicture
 from graphfnp.report.palette import ALERT
@@ -140,3 +142,12 @@ def test_smiles_that_cannot_be_read_falls_back_to_types():
 def test_every_picture_is_also_a_png():
     for picture in (picture_structure(motif(HOUSE), PLAIN), picture_graph(pack_molecules(["CCO"], [0]), 0)):
         assert picture.png().startswith(b"\x89PNG")
+
+
+def test_a_page_of_cards_says_which_colour_is_which_node_type(tmp_path: Path) -> None:
+    schema = Schema(class_names=("a", "b"), node_types=("hub", "leaf"), edge_types=("edge",))
+    page = write_cards(tmp_path / "page.html", "Title", (), (), "", legend=legend(schema)).read_text()
+    for number, name in enumerate(schema.node_types):
+        assert f'background:{node_colour(schema, number)}"></i>{name}' in page
+    assert "Edges" not in page, "one type needs no key"
+    assert legend(replace(schema, kind="molecule")) == {}

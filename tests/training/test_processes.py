@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from graphfnp.methods.registry import make_classifier
 from graphfnp.training.train import train

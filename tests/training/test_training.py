@@ -306,7 +306,7 @@ def test_running_statistics_are_averaged_as_long_as_the_weights_they_belong_to()
 def test_parts_count_as_the_setting_says_and_no_more_than_the_graphs_themselves() -> None:
     batch = shapes(6).batch()
     torch.manual_seed(0)
-    both = beside_subgraphs(batch, 0.5, "types")
+    both = beside_subgraphs(batch, 0.5, shapes(6).schema)
     assert both.num_graphs == 12
     assert both.y.tolist() == [*batch.y.tolist()] * 2
     assert (both.sizes[6:] <= both.sizes[:6]).all()

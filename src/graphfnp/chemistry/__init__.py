@@ -9,7 +9,7 @@ PUBLIC = {  # what other packages may use, by module
     "patterns": "SubstructureIndex smarts_of",
     "read_rows": "Target molecule_of target_from",
     "read_smiles": "read_molecule",
-    "reading": "MODULES READ are_molecules read_molecules smiles_of_records target_of",
+    "reading": "MODULES READ are_molecules read_molecules reading_pool smiles_of_records target_of",
     "repair": "repaired",
     "sketches": "structure_to_mol",
     "smiles": "graphs_from_smiles molecule_schema packed",

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from graphfnp.files import atomic
 from graphfnp.graphs.problem import Problem
 
 Made = tuple[dict[str, np.ndarray], list[Problem]]
@@ -43,13 +42,6 @@ def _read(path: Path) -> Made | None:
 
 
 def _write(path: Path, arrays: dict[str, np.ndarray], problems: list[Problem]) -> None:
-    """Under another name first, so that no reader ever meets half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    os.close(handle)
-    try:
-        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with atomic(path) as temporary:
         save_file(contiguous, temporary, metadata={"problems": json.dumps([asdict(problem) for problem in problems])})
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)

@@ -1,23 +1,25 @@
-"""Parts of structures: molecules are cut where a chemist would cut them, other graphs anywhere."""
+"""Parts of molecules, cut where a chemist would cut them."""
 
 from collections.abc import Iterator
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from graphfnp.chemistry.atoms import read_token
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure, as_networkx
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 
 def units(structure: Structure, schema: Schema) -> list[frozenset[int]]:
-    """What is kept or left out together: single nodes; in molecules what acyclic single bonds hold together.
+    """What is kept or left out together: what is left when acyclic single bonds are cut.
 
     Ring systems with what is double-bonded to them, nitro, carbonyl, sulfonyl, cyano and azo groups, and every atom
     with its hydrogens.
     """
+    import networkx as nx  # slow to import, and only explanations need it
+
     graph = as_networkx(structure)
-    if schema.kind != "molecule":
-        return [frozenset([node]) for node in graph]
     bridges = {frozenset(edge) for edge in nx.bridges(graph)}
     atoms = [read_token(schema.node_types[kind]) for kind in structure.node_type]
     cut = [
@@ -32,7 +34,7 @@ def units(structure: Structure, schema: Schema) -> list[frozenset[int]]:
     return [frozenset(piece) for piece in nx.connected_components(graph)]
 
 
-def _is_nitro_bond(graph: nx.Graph, atoms: list[tuple[int, int]], i: int, j: int) -> bool:
+def _is_nitro_bond(graph: "nx.Graph", atoms: list[tuple[int, int]], i: int, j: int) -> bool:
     """N-O with a lone oxygen: the second bond of a nitro group or an N-oxide, charged or not."""
     nitrogen, oxygen = (i, j) if atoms[i][0] == 7 else (j, i)
     return atoms[nitrogen][0] == 7 and atoms[oxygen][0] == 8 and graph.degree[oxygen] == 1

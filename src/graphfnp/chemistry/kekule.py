@@ -1,6 +1,5 @@
 """Where the double bonds of aromatic rings go when nobody said where the hydrogens are."""
 
-import networkx as nx
 from rdkit import Chem
 
 _MUST, _MAY = 100, 1  # a carbon without its double bond is no molecule; a nitrogen without one has a hydrogen
@@ -13,6 +12,8 @@ def place_double_bonds(molecule: Chem.RWMol) -> bool:
     over the aromatic bonds covers every atom that needs a double bond, then as many of the neutral nitrogens as can be;
     those left over carry the hydrogen.
     """
+    import networkx as nx  # slow to import, and only odd drawings need it
+
     aromatic = [bond for bond in molecule.GetBonds() if bond.GetBondType() == Chem.BondType.AROMATIC]
     atoms = {end.GetIdx(): end for bond in aromatic for end in (bond.GetBeginAtom(), bond.GetEndAtom())}
     weight = {index: _weight(atom) for index, atom in atoms.items() if _spare_valence(atom) > 0}

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphfnp.chemistry.molecule_arrays import Arrays, joined
 from graphfnp.chemistry.read_rows import Target
-from graphfnp.graphs.packed import Schema
 from graphfnp.isolation.limits import Limits
 from graphfnp.isolation.pool import Pool, shared_pool
 from graphfnp.isolation.rows import Rows
+
+if TYPE_CHECKING:  # torch: a process may read before it is imported
+    from graphfnp.graphs.packed import Schema
 
 MODULES = ("graphfnp.chemistry.read_rows",)
 READ, ARE_MOLECULES, READ_RECORDS = (f"{MODULES[0]}:{name}" for name in ("read_rows", "are_molecules", "read_records"))
@@ -22,7 +24,7 @@ def reading_pool() -> Pool:
     return shared_pool(Limits(), MODULES)
 
 
-def target_of(schema: Schema, most_atoms: int | None = None) -> Target:
+def target_of(schema: "Schema", most_atoms: int | None = None) -> Target:
     return Target(schema.features, schema.node_types, schema.edge_types, len(schema.edge_sizes), most_atoms)
 
 

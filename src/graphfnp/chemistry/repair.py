@@ -1,23 +1,21 @@
-"""What a decoder leaves unfinished: stray pieces, and aromatic bonds that no ring can bear."""
+"""What a decoder leaves unfinished: aromatic bonds that no ring can bear."""
 
-import networkx as nx
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.atoms import BOND_TYPES
 from graphfnp.chemistry.kekule import place_double_bonds
 from graphfnp.chemistry.sketches import sketch, structure_to_mol
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, substructure
+from graphfnp.graphs.structure import Structure
 
 
 def repaired(structure: Structure, schema: Schema) -> Structure:
-    """The largest piece and, if that is no molecule, with its aromatic bonds made single and double where they must.
+    """The structure itself or, if it is no molecule, with its aromatic bonds made single and double where they must.
 
     Whether an aromatic ring closes and has a Kekule form cannot be decided bond by bond. Atoms keep their valence, so
     that a structure drawn under the valence rules always ends as a molecule.
     """
-    structure = largest_piece(structure)
-    if schema.kind != "molecule" or structure_to_mol(structure, schema) is not None:
+    if structure_to_mol(structure, schema) is not None:
         return structure
     molecule = sketch(structure, schema)
     Chem.FastFindRings(molecule)
@@ -41,8 +39,3 @@ def _with_bonds_of(molecule: Chem.Mol, structure: Structure, schema: Schema) -> 
     bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), names[bond.GetBondType()]) for bond in molecule.GetBonds()]
     edges = sorted((min(i, j), max(i, j), schema.edge_types.index(name)) for i, j, name in bonds)
     return Structure(structure.node_type, tuple(edges), structure.x)
-
-
-def largest_piece(structure: Structure) -> Structure:
-    """The connected piece with most nodes."""
-    return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))

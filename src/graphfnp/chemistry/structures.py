@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
@@ -12,7 +11,9 @@ from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
 from graphfnp.chemistry.smiles import packed
 from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.structure import Structure
 
 
@@ -26,14 +27,14 @@ def graphs_from_structures(
             arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
         return packed(arrays, labels, schema)
     node_type = torch.tensor([kind for structure in structures for kind in structure.node_type], dtype=torch.long)
-    node_ptr = _pointer([structure.num_nodes for structure in structures])
+    node_ptr = torch.from_numpy(pointer_array([structure.num_nodes for structure in structures]))
     one_way = torch.tensor([edge for structure in structures for edge in structure.edges], dtype=torch.long).view(-1, 3)
     edge_index = torch.stack([one_way[:, :2], one_way[:, [1, 0]]], dim=1).view(-1, 2).T
-    edge_ptr = _pointer([2 * len(structure.edges) for structure in structures])
+    edge_ptr = torch.from_numpy(pointer_array([2 * len(structure.edges) for structure in structures]))
     edge_attr = torch.zeros(edge_index.shape[1], len(schema.edge_sizes), dtype=torch.long)
     edge_attr[:, :1] = one_way[:, 2:].repeat_interleave(2, dim=0)
     return PackedGraphs.build(
-        x=_features(structures, schema, node_type, edge_index + node_ptr[:-1].repeat_interleave(edge_ptr.diff())),
+        x=_features(structures, schema, node_type, global_edges(edge_index, node_ptr, edge_ptr)),
         edge_index=edge_index,
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
@@ -51,7 +52,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
     typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
     node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
-    structures = []
+    words, structures = graphs.words, []
     for index in range(len(graphs)):
         unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
         start, end = nodes[index], nodes[index + 1]
@@ -60,16 +61,10 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
                 node_type=tuple(node_kinds[start:end]),
                 edges=tuple((i, j, kind) for (i, j), kind in sorted(unique.items())),
                 x=graphs.x[start:end].float() if graphs.schema.is_continuous else None,
-                names=_words(graphs, index, end - start),
+                names=words[index],
             )
         )
     return structures
-
-
-def _words(graphs: PackedGraphs, index: int, count: int) -> tuple[str, ...]:
-    """The words of a sentence's nodes, where each node is one."""
-    words = () if graphs.schema.kind != "text" or graphs.text is None else tuple(graphs.text[index].split())
-    return words if len(words) == count else ()
 
 
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
@@ -94,7 +89,3 @@ def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor
             "decode the features too",
         )
     return torch.cat([structure.x for structure in structures if structure.x is not None])
-
-
-def _pointer(sizes: Sequence[int]) -> Tensor:
-    return torch.from_numpy(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64))

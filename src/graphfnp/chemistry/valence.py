@@ -16,7 +16,7 @@ ORDER = {"single": 1, "double": 2, "triple": 3, "aromatic": 1}  # an aromatic at
 
 def valence_rules(schema: Schema) -> "ValenceRules | None":
     """The rules of this schema's names; None where they do not name molecules."""
-    if schema.kind != "molecule" or not any(read_token(name)[0] in ORGANIC for name in schema.node_types):
+    if not any(read_token(name)[0] in ORGANIC for name in schema.node_types):
         return None
     return ValenceRules(schema)
 

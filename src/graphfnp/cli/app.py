@@ -9,6 +9,7 @@ import typer
 
 from graphfnp.cli.bundle import bundle
 from graphfnp.cli.calibrate import calibrate_run
+from graphfnp.cli.console import explained_errors
 from graphfnp.cli.data import DataFolder, data_app
 from graphfnp.cli.explain import explain
 from graphfnp.cli.rationales import rationales
@@ -157,6 +158,9 @@ def predict(
     Rows are counted from 0: the first under the header of a file is row 0, and a blank line is a row. From file to file
     it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
+    from graphfnp.chemistry.reading import reading_pool
+
+    reading_pool().start()  # beside the imports of this process, which take longer
     from graphfnp.cli.predicting import Execution, PredictRequest, Settings, predict_rows, processes
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
@@ -179,19 +183,8 @@ def report(run: RunFolder, mix: Mix = None, data: DataFolder = None) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; errors a user can mend are printed without a traceback."""
-    if arguments is None:
-        arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "data"):
-        # Help and the list of datasets need no torch, which takes seconds to import.
-        return app(arguments) if arguments[:1] != ["data"] else _explained(arguments)
-    return _explained(arguments)
-
-
-def _explained(arguments: list[str]) -> Any:
-    from graphfnp.cli.console import explained_errors
-
     with explained_errors():
-        return app(arguments)
+        return app(sys.argv[1:] if arguments is None else arguments)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from graphfnp.cli.commands import mix_line
 from graphfnp.cli.console import conformal_row, number, percent
 from graphfnp.cli.console import out as console
+from graphfnp.cli.mix import mix_line
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json

@@ -12,6 +12,7 @@ import typer
 
 from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
+from graphfnp.cli.mix import model_for_mix
 from graphfnp.datasets.columns import name_column
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
@@ -22,14 +23,9 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate_part
-from graphfnp.prediction.label_mix import ESTIMATE, mix_words, read_mix
-from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, for_mix
-from graphfnp.prediction.predict import TrainedModel, predict
-from graphfnp.report.assemble import report_of_run
-from graphfnp.report.page import write_report
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
-from graphfnp.runs.run import Plan, execute
+from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig
 
@@ -101,7 +97,7 @@ def train(
 
 
 def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
-    from lightning.fabric import Fabric  # predictions are seconds quicker without it
+    from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
@@ -114,7 +110,7 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     if fabric.global_rank:
         return
     metrics = json.loads((folder / METRICS).read_text())
-    page = write_report(report_of_run(run, data), folder) if flags.report else None
+    page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
         typer.echo(json.dumps(metrics, indent=1))
         return
@@ -197,24 +193,15 @@ def _in_schema(loaded: Dataset, own: list[int], schema: Schema) -> Rows:
     return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 
 
-def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | None = None) -> TrainedModel:
-    """The model for the label mix a user asks for; ``graphs`` are those whose mix may be estimated."""
-    if mix is None:
-        return model
-    names, usual = model.classifier.schema.class_names, assumed_mix(model)
-    if mix == ESTIMATE and graphs is not None:
-        return for_mix(model, estimated_mix(model, predict(model, graphs)))
-    return for_mix(model, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
-
-
-def mix_line(model: TrainedModel) -> str:
-    """What the probabilities assume, with the names of the classes."""
-    return f"probabilities are for this label mix: {mix_words(assumed_mix(model), model.classifier.schema.class_names)}"
-
-
 def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:
     run = open_run(folder)
-    page = write_report(
-        report_of_run(run, data, lambda model, graphs: model_for_mix(model, mix, graphs)), own_folder(run)
-    )
+    page = _written_report(run, own_folder(run), data, mix)
     out.print(f"report  {page}", highlight=False, markup=False)
+
+
+def _written_report(run: Run, folder: Path, data: Path | None, mix: str | None = None) -> Path:
+    from graphfnp.report.assemble import report_of_run  # matplotlib and more: predictions come without
+    from graphfnp.report.page import write_report
+
+    report = report_of_run(run, data, lambda model, graphs: model_for_mix(model, mix, graphs))
+    return write_report(report, folder)

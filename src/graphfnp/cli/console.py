@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from graphfnp.errors import GraphFNPError
-from graphfnp.prediction.domain import VERDICTS
-from graphfnp.prediction.label_mix import mix_words
-from graphfnp.training.train import Event
+
+if TYPE_CHECKING:
+    from graphfnp.training.train import Event
 
 out = Console()
 err = Console(stderr=True)
@@ -24,8 +24,11 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
-    """A watcher that draws a bar for the epochs and one for the batches, on standard error."""
+def training_progress(quiet: bool = False) -> "Iterator[Callable[[Event], None]]":
+    """A watcher that draws a bar for the epochs and one for the batches, on standard error; in a file, lines."""
+    if not quiet and not err.is_terminal:
+        yield _print_epoch
+        return
     columns = (
         TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), TextColumn("{task.fields[facts]}"),
@@ -34,7 +37,7 @@ def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
         epochs = progress.add_task("epochs", total=None, facts="")
         steps = progress.add_task("batches", total=None, facts="")
 
-        def watch(event: Event) -> None:
+        def watch(event: "Event") -> None:
             progress.update(steps, total=event.steps, completed=event.step)
             if event.stage != "training":
                 progress.update(steps, description=event.stage)
@@ -42,13 +45,26 @@ def training_progress(quiet: bool = False) -> Iterator[Callable[[Event], None]]:
                 return
             progress.update(epochs, total=event.epochs, completed=event.epoch)
             if event.record is not None:
-                facts = ""
-                if "validation_nll" in event.record:  # not in every epoch when the last one is known beforehand
-                    loss, accuracy = event.record["validation_nll"], event.record["validation_accuracy"]
-                    facts = f"validation NLL {loss:.3f}, accuracy {accuracy:.1%}"
-                progress.update(epochs, completed=event.epoch + 1, facts=facts)
+                progress.update(epochs, completed=event.epoch + 1, facts=_epoch_words(event.record))
 
         yield watch
+
+
+def _epoch_words(record: Mapping[str, float]) -> str:
+    if "validation_nll" not in record:  # not in every epoch when the last one is known beforehand
+        return ""
+    return f"validation NLL {record['validation_nll']:.3f}, accuracy {record['validation_accuracy']:.1%}"
+
+
+def _print_epoch(event: "Event") -> None:
+    """A line for a log file: each epoch of training, and that the end begins."""
+    if event.record is not None:
+        words = _epoch_words(event.record)
+        seconds = f"{event.record['seconds']:.1f} s" if "seconds" in event.record else ""
+        said = ", ".join(word for word in (words, seconds) if word)
+        err.print(f"epoch {event.epoch + 1} of {event.epochs}: {said}", highlight=False, soft_wrap=True)
+    elif event.stage != "training" and event.step == event.steps:
+        err.print(f"{event.stage} {event.epoch + 1} of {event.epochs}", highlight=False)
 
 
 def percent(value: Any) -> str:
@@ -61,6 +77,8 @@ def number(value: Any) -> str:
 
 def domain_cell(record: Mapping[str, Any]) -> str:
     """The first words of the domain's verdict on a row, in a colour that warns."""
+    from graphfnp.prediction.domain import VERDICTS  # imports torch: not for help and errors
+
     if record["domain_verdict"] is None:
         return "-"
     said = record["domain_verdict"].removesuffix(" the training data")
@@ -86,6 +104,8 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
     if metrics.get("label_mix"):
+        from graphfnp.prediction.label_mix import mix_words
+
         table.add_row(
             "label mix", "", f"probabilities assume {escape(mix_words(metrics['label_mix'], _names(metrics)))}"
         )
@@ -115,6 +135,8 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, str]:
     """The share of graphs in the domain, and how accurate the model is by verdict."""
+    from graphfnp.prediction.domain import VERDICTS
+
     known = sum(facts["graphs"] for facts in verdicts.values())
     said = [f"{name} {facts['graphs']} ({percent(facts['accuracy'])} right)" for name, facts in verdicts.items()]
     return VERDICTS[0], percent(verdicts[VERDICTS[0]]["graphs"] / known), "; ".join(said)

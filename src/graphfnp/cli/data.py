@@ -5,11 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-
-from graphfnp.datasets.catalogue import CATALOGUE
 
 data_app = typer.Typer(help="Datasets: list them, fetch their files.", no_args_is_help=True)
 
@@ -23,10 +18,16 @@ def list_datasets(
     data: DataFolder = None, as_json: Annotated[bool, typer.Option("--json", help="A list of objects.")] = False
 ) -> None:
     """The catalogue: sizes, class balance, the split used, and whether the files are here."""
+    from graphfnp.datasets.catalogue import CATALOGUE
+
     rows = [entry.row(data) for entry in CATALOGUE.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("name", "graphs", "nodes", "edges", "classes", "split", "here", box=SIMPLE)
     for row in rows:
         balance = " / ".join(map(str, row["class_counts"])) or "?"
@@ -48,7 +49,7 @@ def fetch_dataset(
     data: DataFolder = None,
 ) -> None:
     """Bring the files of a dataset to the cache, unless they are here."""
-    from graphfnp.datasets.load import fetch  # imports PyG: not for a list
+    from graphfnp.datasets.load import fetch
 
     place = fetch(name, data=data)
     typer.echo(f"{name}: {'generated, needs no files' if place is None else place}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import torch
@@ -14,13 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.typed_smiles import reads_smiles
-from graphfnp.cli.commands import Rows, mix_line, model_for_mix, read_input
 from graphfnp.cli.console import err
+from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.arrow import column
 from graphfnp.prediction.label_mix import ESTIMATE
 from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
@@ -31,6 +33,9 @@ from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_
 from graphfnp.scoring.rows import can_stream
 from graphfnp.scoring.score_file import Execution, Watch, about_model, score_file
 from graphfnp.scoring.scorer import Settings
+
+if TYPE_CHECKING:
+    from graphfnp.cli.commands import Rows
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
@@ -117,7 +122,7 @@ def _progress() -> Iterator[Watch]:
         yield watch
 
 
-def _none_too_large(read: Rows, most_atoms: int) -> Rows:
+def _none_too_large(read: "Rows", most_atoms: int) -> "Rows":
     """Molecules of too many atoms are refused, as the stream does; graphs that are none may have any size."""
     graphs, rows = read.graphs, read.rows
     if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
@@ -137,6 +142,8 @@ def _none_too_large(read: Rows, most_atoms: int) -> Rows:
 
 
 def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Counts, TrainedModel]:
+    from graphfnp.cli.commands import read_input  # also reads datasets, which a stream does not need
+
     settings, schema = request.settings, model.classifier.schema
     read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
     read = _none_too_large(read, settings.most_atoms)
@@ -153,7 +160,8 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
         table = as_text(table) if request.target.suffix == ".csv" else table
         if columns:
-            own = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
+            texts = [column(list(values), pa.string()) for values in columns.values()]
+            own = pa.Table.from_arrays(texts, names=list(columns))
             notes = tuple(column_notes(own.column_names, table.column_names))
             table = beside(own, table)
         about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}

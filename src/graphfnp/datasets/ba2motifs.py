@@ -4,7 +4,6 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,6 +13,7 @@ from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.edges import global_edges, tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.randomness import derive_seed
 
 TREE, MOTIF = 20, 5
@@ -30,7 +30,7 @@ def generate_ba2motifs(num_graphs: int = 1000, seed: int = 0) -> PackedGraphs:
     random = np.random.default_rng(derive_seed(seed, "ba2motifs"))
     labels = torch.arange(num_graphs) >= num_graphs // 2
     edges = [_one_graph(HOUSE if label else CYCLE, random) for label in labels.tolist()]
-    edge_ptr = torch.tensor([0, *np.cumsum([e.shape[1] for e in edges])])
+    edge_ptr = torch.from_numpy(pointer_array([e.shape[1] for e in edges]))
     return _packed(torch.cat(edges, dim=1), edge_ptr, labels.long())
 
 
@@ -59,6 +59,8 @@ def _packed(edge_index: Tensor, edge_ptr: Tensor, y: Tensor) -> PackedGraphs:
 
 def _one_graph(motif: list[tuple[int, int]], random: np.random.Generator) -> Tensor:
     """[2, edges] in both directions: nodes 0-19 are the tree, 20-24 the motif."""
+    import networkx as nx  # slow to import, and only generating needs it
+
     tree = list(nx.barabasi_albert_graph(TREE, 1, seed=int(random.integers(2**31))).edges)
     link = (int(random.integers(TREE)), TREE + int(random.integers(MOTIF)))
     edges = torch.tensor([*tree, *((TREE + a, TREE + b) for a, b in motif), link]).T

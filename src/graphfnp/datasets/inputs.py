@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
-from torch_geometric.data import Data
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs.foreign import is_data
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
 from graphfnp.graphs.problem import Problem
 from graphfnp.graphs.pyg import from_data_list
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Read = tuple[PackedGraphs | None, Tensor, tuple[Problem, ...]]  # graphs, the row of each, rows that are none
 
@@ -31,7 +34,7 @@ def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
     items = _items(inputs)
     if items and all(isinstance(item, PackedGraphs) for item in items):
         return _unlabelled(concatenate(items), names)
-    if items and all(isinstance(item, Data) for item in items):
+    if items and all(map(is_data, items)):
         return _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
     wrong = next((row for row, item in enumerate(items) if not _is_molecule(item)), None)
     if wrong is not None:
@@ -52,7 +55,7 @@ def described(problems: Sequence[Problem]) -> str:
 
 def _items(inputs: Any) -> list[Any]:
     """A list, an array, a Series, or a table of one column."""
-    if isinstance(inputs, str | bytes | Data | Chem.Mol):
+    if isinstance(inputs, str | bytes | Chem.Mol) or is_data(inputs):
         raise InvalidGraphs(f"one {type(inputs).__name__}", "a list of them", "put it in a list: [x]")
     if hasattr(inputs, "to_numpy"):
         inputs = inputs.to_numpy()
@@ -77,9 +80,9 @@ def _smiles(item: Any) -> Any:
         return Chem.MolToSmiles(item)
 
 
-def _without_label(item: Data) -> Data:
+def _without_label(item: "Data") -> "Data":
     """The labels are given apart; what ``y`` holds may be anything."""
-    return Data(**{name: value for name, value in item.to_dict().items() if name != "y"})
+    return type(item)(**{name: value for name, value in item.to_dict().items() if name != "y"})
 
 
 def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> Read:

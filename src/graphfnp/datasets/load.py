@@ -6,10 +6,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
-from torch_geometric.data import Data
-from torch_geometric.data import Dataset as PyGDataset
-
 from graphfnp.datasets.catalogue import CATALOGUE, Entry
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.forms import Form, Reading, public_form
@@ -18,6 +14,7 @@ from graphfnp.datasets.split_choice import ALIASES, chosen_split, limited
 from graphfnp.datasets.tables import read_table
 from graphfnp.datasets.tu import read_tu
 from graphfnp.errors import InvalidConfig, MissingData
+from graphfnp.graphs.foreign import is_data, is_dataset, is_networkx
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx
 
@@ -190,11 +187,11 @@ def _tu_place(source: Any) -> Found | None:
 def _in_memory(source: Any, labels: Sequence[int | str] | None, class_names: Sequence[str] | None) -> Found:
     if isinstance(source, PackedGraphs):
         return Found("graphs", Reading(source))
-    if isinstance(source, PyGDataset):
+    if is_dataset(source):
         return Found(getattr(source, "name", type(source).__name__), Reading(from_dataset(source, class_names)))
-    if isinstance(source, Sequence) and source and all(isinstance(item, nx.Graph) for item in source):
+    if isinstance(source, Sequence) and source and all(map(is_networkx, source)):
         return Found("graphs", Reading(from_networkx(source, labels, class_names)))
-    if isinstance(source, Sequence) and source and all(isinstance(item, Data) for item in source):
+    if isinstance(source, Sequence) and source and all(map(is_data, source)):
         return Found("graphs", Reading(from_data_list(source, class_names)))
     raise InvalidConfig(
         f"{type(source).__name__}",

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.tu import TUNames, read_tu
-from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.packed import PackedGraphs
 
 ATOMS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
@@ -35,7 +34,7 @@ def amino_and_nitro_edges(graphs: PackedGraphs) -> Tensor:
     """
     assert graphs.node_type is not None
     kinds = graphs.schema.node_types
-    source, target = global_edges(graphs.edge_index, graphs.node_ptr, graphs.edge_ptr)
+    source, target = graphs.global_edge_index
     is_a = {atom: graphs.node_type == kinds.index(atom) for atom in ("N", "H", "O")}
     count = {atom: torch.bincount(target[mask[source]], minlength=len(graphs.x)) for atom, mask in is_a.items()}
     nitrogen = is_a["N"] & (torch.bincount(target, minlength=len(graphs.x)) == 3)

@@ -12,6 +12,7 @@ from graphfnp.errors import InvalidGraphs, MissingData, listed
 from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.edges import global_edges, tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 
 
 def read_edge_lists(
@@ -41,9 +42,7 @@ def read_edge_lists(
         raise InvalidGraphs(
             f"an edge of {edges_file} that is no pair of nodes", "lists of [node, node]", "mend the file"
         )
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    sizes = np.maximum.reduceat(pairs.max(1), starts[:-1]) + 1
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    node_ptr = pointer_array(np.maximum.reduceat(pairs.max(1), pointer_array(counts)[:-1]) + 1)
     offset = np.repeat(node_ptr[:-1], counts)
     tidy = tidy_edges(pairs[:, 0] + offset, pairs[:, 1] + offset, node_ptr)
     ptr = torch.from_numpy(node_ptr)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import torch
 from rdkit import Chem, rdBase
-from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 from torch import Tensor
 
 from graphfnp.datasets.dataset import Split
@@ -44,6 +43,8 @@ def balanced_scaffold_split(
 
 def scaffold_of(smiles: str, chirality: bool = True) -> str:
     """The Bemis-Murcko scaffold's SMILES; '' for a molecule without rings, itself where RDKit finds none."""
+    from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles  # slow to import, and only splits need it
+
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(smiles)
         try:

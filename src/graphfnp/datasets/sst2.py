@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,10 @@ from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.files import atomic
 from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 
 NAME = "Graph-SST2"
 CLASSES = ("negative", "positive")
@@ -44,8 +45,7 @@ def read_sst2(
         rows = torch.cat(parts).sort().values
         train, validation, test = (torch.searchsorted(rows, part) for part in parts)
         split = Split(train, validation, test, how=f"{whole.how}, the first {limit} of each part")
-        owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-        features = None if features is None else features[torch.isin(owner, rows)]
+        features = None if features is None else features[torch.isin(graphs.node_owner, rows)]
         graphs, sentences = graphs.select(rows), [sentences[row] for row in rows.tolist()]
     x = token_vectors(sentences) if features is None else features
     schema = Schema(class_names=CLASSES, kind="text", node_width=x.shape[1])
@@ -81,7 +81,7 @@ def read_trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
         raise InvalidGraphs(
             f"{place} whose tokens and nodes differ", "one node for each token, in order", "check the files"
         )
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    node_ptr = pointer_array(sizes)
     if edges.size and (edges.min() < 0 or edges.max() >= node_ptr[-1]):
         raise InvalidGraphs(f"edges up to node {edges.max()}", f"nodes 0 to {node_ptr[-1] - 1}", "check the files")
     tidy = tidy_edges(edges[:, 0], edges[:, 1], node_ptr)
@@ -113,8 +113,6 @@ def published_features(place: Path, num_nodes: int) -> Tensor | None:
             raise InvalidGraphs(f"{BERT}: {error}", "an array of numbers", "convert the file again") from error
         if features.ndim != 2 or len(features) != num_nodes:
             raise InvalidGraphs(f"{BERT} of shape {features.shape}", f"[{num_nodes}, dims]", "check the files")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        features.astype(np.float16).tofile(part)
-        os.replace(part, path)
+        with atomic(path) as temporary:
+            features.astype(np.float16).tofile(temporary)
     return mapped(path, (num_nodes, path.stat().st_size // (2 * num_nodes)))

@@ -4,14 +4,15 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet
+from typing import TYPE_CHECKING
 
 from graphfnp.datasets.archives import gunzipped, unpacked_limit
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.graphs.problem import Problem
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -109,6 +110,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tupl
 
 
 def _parquet(path: Path, content: bytes) -> TextTable:
+    import pyarrow as pa  # slow to import, and only such files need it
+    import pyarrow.parquet
+
     try:
         file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
         check_parquet(file, len(content), path.name)
@@ -119,7 +123,7 @@ def _parquet(path: Path, content: bytes) -> TextTable:
     return text_table(table.column_names, rows)
 
 
-def check_parquet(file: pyarrow.parquet.ParquetFile, size: int, name: str) -> None:
+def check_parquet(file: "ParquetFile", size: int, name: str) -> None:
     """A file of a few bytes may say that it holds more than the memory does."""
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     unpacked = sum(group.total_byte_size for group in groups)

@@ -18,6 +18,7 @@ from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.edges import Integers, TidyEdges, global_edges, tidy_edges
 from graphfnp.graphs.labels import label_numbers
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _grouped(owner: Integers, num_graphs: int, name: str) -> tuple[Integers, Int
             "check that both files belong together",
         )
     sizes = np.bincount(ids - 1, minlength=num_graphs)
-    return np.argsort(ids, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return np.argsort(ids, kind="stable"), pointer_array(sizes)
 
 
 def _edges(pairs: Integers, owner: Integers, order: Integers, name: str) -> tuple[Integers, Integers]:

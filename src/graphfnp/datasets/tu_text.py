@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from graphfnp.datasets.archives import member_bytes
 from graphfnp.errors import InvalidGraphs, MissingData, listed
@@ -28,6 +27,8 @@ def read_numbers(
     if not content.strip():
         values = np.zeros((0, columns or 1))
     else:
+        import pandas as pd  # slow to import, and only this needs it
+
         try:
             text = content.decode("utf-8-sig").replace(",", " ")
             values = pd.read_csv(io.StringIO(text), sep=r"\s+", header=None, quoting=3).to_numpy()

@@ -11,15 +11,15 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.provenance import provenance, reset_peak_memory, rounded
 from graphfnp.explainers.edge_masks import nodes_of_edges
-from graphfnp.explainers.explanations import Explanations, global_edge_index
+from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import rationale_scores
 from graphfnp.prediction.label_shift import as_trained
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import decoding_for
-from graphfnp.rationales.evidence import alerts_of
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.measures import rationale_measures
@@ -81,7 +81,7 @@ def rationales_scores(model: TrainedModel, dataset: Dataset, seed: int) -> dict[
         "records": rationale_records(found, schema, measures=each),
     }
     if schema.kind == "molecule":
-        first = [bool(alerts_of(one, schema)) for one, label in drawn if label == 0]
+        first = [bool(kind_of(schema).alerts(one)) for one, label in drawn if label == 0]
         scores["first_class_with_alert"] = sum(first) / max(1, int((found.label == 0).sum()))
     if dataset.graphs.edge_truth is not None:
         known = with_known_reasons(dataset.test, dataset.name)
@@ -103,5 +103,5 @@ def _explained(model: TrainedModel, rationales: Rationales, graphs: PackedGraphs
     started = time.process_time()
     found = explain_by_rationales(model, rationales, graphs, seed)
     seconds = (time.process_time() - started) / max(len(graphs), 1)
-    nodes = nodes_of_edges(found.edge_score, global_edge_index(graphs), len(graphs.x))
+    nodes = nodes_of_edges(found.edge_score, graphs.global_edge_index, len(graphs.x))
     return Explanations(found.edge_score, nodes, found.target, "edges", seconds)

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.explanations import global_edge_index
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 
 MOST_KINDS = 64  # of nodes; rarer ones are left out
-UNWRITTEN = ("aromatic", "other")  # edge types no generator places: rings are written with single and double bonds
-ORDERS = {"double": 2, "triple": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +63,24 @@ class BuildingBlocks:
 
     def is_valid(self, structure: Structure) -> bool:
         """Could there be such a molecule? Other graphs are valid as they are."""
-        return self.schema.kind != "molecule" or structure_to_mol(structure, self.schema) is not None
+        return kind_of(self.schema).can_be_written(structure)
 
 
 def _edge_kinds(graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
     """[kinds, columns], [kinds]: the commonest feature row of every edge type that may be placed, and its weight."""
-    schema = graphs.schema
+    kind = kind_of(graphs.schema)
     if graphs.edge_attr is None or not len(graphs.edge_attr):
         return torch.zeros(1, 1, dtype=torch.long), torch.ones(1, dtype=torch.long)
     rows, count = torch.unique(graphs.edge_attr.long(), dim=0, return_counts=True)
-    kept = [k for k in rows[:, 0].unique().tolist() if schema.kind != "molecule" or _name(schema, k) not in UNWRITTEN]
+    kept = [k for k in rows[:, 0].unique().tolist() if kind.may_be_placed(k)]
     best = [int(torch.where(rows[:, 0] == k, count, -1).argmax()) for k in kept]
-    return rows[best], torch.tensor([_weight(schema, k) for k in kept])
+    return rows[best], torch.tensor([kind.edge_order(k) for k in kept])
 
 
 def _largest_weight(graphs: PackedGraphs, kind: Tensor, kinds: int) -> Tensor:
     """[kinds]: the most that edges into one node of the kind weigh."""
-    target, edges = global_edge_index(graphs)[1], graphs.edge_attr
+    target, edges = graphs.global_edge_index[1], graphs.edge_attr
     types = torch.zeros_like(target) if edges is None else edges[:, 0].long()
-    weights = torch.tensor([_weight(graphs.schema, k) for k in range(int(types.max()) + 1 if len(types) else 1)])
-    total = torch.zeros(len(kind), dtype=torch.long).index_add_(0, target, weights[types])
+    orders = [kind_of(graphs.schema).edge_order(k) for k in range(int(types.max()) + 1 if len(types) else 1)]
+    total = torch.zeros(len(kind), dtype=torch.long).index_add_(0, target, torch.tensor(orders)[types])
     return torch.zeros(kinds, dtype=torch.long).scatter_reduce_(0, kind, total, "amax")
-
-
-def _name(schema: Schema, edge_type: int) -> str:
-    return schema.edge_types[edge_type] if edge_type < len(schema.edge_types) else ""
-
-
-def _weight(schema: Schema, edge_type: int) -> int:
-    # Aromatic bonds weigh one here: an atom's largest valence is reached with ordinary bonds, or is the same.
-    return ORDERS.get(_name(schema, edge_type), 1) if schema.kind == "molecule" else 1

@@ -1,8 +1,6 @@
 """Model-level from sample-level: explanation subgraphs of many graphs, clustered for each class into rationales."""
 
 import torch
-from sklearn.cluster import KMeans
-from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from graphfnp.chemistry.structures import structures_from_graphs
@@ -10,6 +8,7 @@ from graphfnp.explainers.explanations import SHARE, Explanations, explanation_su
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales
+from graphfnp.networks.k_means import k_means
 from graphfnp.prediction.predict import collect
 from graphfnp.randomness import derive_seed
 
@@ -35,7 +34,7 @@ def centroid_rationales(
     centres, labels, nearest = [], [], []
     for label in parts.y.unique().tolist():
         members = torch.where(parts.y == label)[0]
-        centre = k_means(seen.embedding[members], per_class, seed)
+        centre = k_means(seen.embedding[members], per_class, _seed(seed))
         centres.append(centre)
         labels += [label] * len(centre)
         nearest.append(members[torch.cdist(centre, seen.embedding[members]).argmin(1)])
@@ -54,13 +53,10 @@ def embedding_centroids(
 ) -> Rationales:
     """The trivial control: k-means of the embedded graphs of each class, with nothing explained."""
     embedding = collect(classifier, graphs).embedding
-    centres = [k_means(embedding[graphs.y == label], per_class, seed) for label in graphs.y.unique().tolist()]
+    centres = [k_means(embedding[graphs.y == label], per_class, _seed(seed)) for label in graphs.y.unique().tolist()]
     labels = graphs.y.unique().repeat_interleave(torch.tensor([len(centre) for centre in centres]))
     return Rationales(torch.cat(centres), labels)
 
 
-def k_means(points: Tensor, clusters: int, seed: int) -> Tensor:
-    """[clusters, dims]: the centres; fewer where there are fewer different points."""
-    clusters = min(clusters, len(torch.unique(points, dim=0)))
-    found = KMeans(clusters, n_init=10, random_state=derive_seed(seed, "k-means") % 2**32).fit(points.double().numpy())
-    return torch.from_numpy(found.cluster_centers_).to(points.dtype)
+def _seed(seed: int) -> int:
+    return derive_seed(seed, "k-means") % 2**32

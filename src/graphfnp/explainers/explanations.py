@@ -8,8 +8,8 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
 from graphfnp.explainers.edge_masks import top_edges, top_share
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.pointers import pointers
 
 SHARE = 0.5  # of a graph that an explanation keeps: sparsity 0.5
 
@@ -36,23 +36,13 @@ class Explanations:
                 raise InvalidGraphs(f"a {name} with values outside [0, 1]", "a valid mask", "mend the explainer")
 
 
-def node_owner(graphs: PackedGraphs) -> Tensor:
-    """[nodes]: whose node it is."""
-    return torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-
-
-def global_edge_index(graphs: PackedGraphs) -> Tensor:
-    """[2, edges] with node numbers over all graphs."""
-    return graphs.edge_index.long() + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.edge_ptr.diff())
-
-
 def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> Tensor:
     """[edges], bool: the edges of the explanation.
 
     Where edges were scored, the best ``share`` of each graph's edges; where nodes were, the edges among the best
     ``share`` of its nodes.
     """
-    edges, owner = global_edge_index(graphs), node_owner(graphs)
+    edges, owner = graphs.global_edge_index, graphs.node_owner
     if explanations.scored == "edges":
         return top_edges(explanations.edge_mask, edges, owner, share)
     return kept_nodes(graphs, explanations, share)[edges].all(0)
@@ -60,10 +50,10 @@ def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = 
 
 def kept_nodes(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> Tensor:
     """[nodes], bool: where nodes were scored, the best share, without those left out; else the ends of kept edges."""
-    owner = node_owner(graphs)
+    owner = graphs.node_owner
     if explanations.scored == "nodes":
         return top_share(explanations.node_mask, owner, share) & (explanations.node_mask > 0)
-    edges, kept = global_edge_index(graphs), torch.zeros(len(owner), dtype=torch.bool)
+    edges, kept = graphs.global_edge_index, torch.zeros(len(owner), dtype=torch.bool)
     kept[edges[:, kept_edges(graphs, explanations, share)].flatten()] = True
     return kept
 
@@ -74,23 +64,21 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
     Degrees are counted anew where they are the features; other features stay what the model saw. A graph without edges
     stays whole.
     """
-    edges, owner = global_edge_index(graphs), node_owner(graphs)
+    edges, owner = graphs.global_edge_index, graphs.node_owner
     edge_kept = kept_edges(graphs, explanations, share)
     node_kept = kept_nodes(graphs, explanations, share)
     if explanations.scored == "edges":
         node_kept |= (graphs.edge_ptr.diff() == 0)[owner]
     number = node_kept.cumsum(0) - 1
-    sizes = torch.bincount(owner[node_kept], minlength=len(graphs))
-    edge_sizes = torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs))
-    node_ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    node_ptr = pointers(torch.bincount(owner[node_kept], minlength=len(graphs)))
+    edge_ptr = pointers(torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs)))
     numbered = number[edges[:, edge_kept]]
-    x = degree_feature(numbered, int(sizes.sum())) if graphs.schema.features == "degree" else graphs.x[node_kept]
     return replace(
         graphs,
-        x=x,
-        edge_index=numbered - torch.repeat_interleave(node_ptr[:-1], edge_sizes),
+        x=graphs.schema.refeaturised(graphs.x[node_kept], numbered),
+        edge_index=numbered - torch.repeat_interleave(node_ptr[:-1], edge_ptr.diff()),
         node_ptr=node_ptr,
-        edge_ptr=torch.cat([edge_sizes.new_zeros(1), edge_sizes.cumsum(0)]),
+        edge_ptr=edge_ptr,
         y=explanations.target,
         edge_attr=None if graphs.edge_attr is None else graphs.edge_attr[edge_kept],
         node_type=None if graphs.node_type is None else graphs.node_type[node_kept],

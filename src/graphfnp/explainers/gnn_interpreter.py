@@ -14,8 +14,8 @@ from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.explainers.building_blocks import BuildingBlocks
 from graphfnp.explainers.centroids import PER_CLASS
 from graphfnp.explainers.untouched import untouched
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.pointers import pointers
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales
@@ -146,11 +146,9 @@ def _batch(blocks: BuildingBlocks, drawn: Drawn, pairs: Tensor) -> tuple[Batch, 
     order = torch.argsort(both[1] * (int(number[-1]) + 1) + both[0])
     edge_index = both[:, order]
     owner = torch.arange(graphs).repeat_interleave(nodes)[used]
-    ptr = torch.cat([torch.zeros(1, dtype=torch.long), torch.bincount(owner, minlength=graphs).cumsum(0)])
+    ptr = pointers(torch.bincount(owner, minlength=graphs))
     choice = drawn.node.flatten(0, 1)[used]
-    x = blocks.rows[choice.argmax(-1)]
-    if blocks.schema.features == "degree":
-        x = degree_feature(edge_index, len(x))
+    x = blocks.schema.refeaturised(blocks.rows[choice.argmax(-1)], edge_index)
     edge_attr = blocks.edge_rows[kind.repeat(2)[order]] if blocks.schema.edge_sizes else None
     mask = drawn.edge[graph, pair, 1 + kind].repeat(2)[order]
     return Batch(x, edge_index, owner, ptr, torch.full((graphs,), -1), edge_attr, undirected=False), mask, choice

@@ -10,6 +10,7 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
 
 
 class GSATExplainer(ExplainerAlgorithm):
@@ -34,9 +35,9 @@ class GSATExplainer(ExplainerAlgorithm):
             )
         owner = others.get("batch")
         owner = torch.zeros(len(x), dtype=torch.long, device=x.device) if owner is None else owner
-        sizes = torch.bincount(owner)
-        ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-        batch = Batch(x, edge_index, owner, ptr, target, others.get("edge_attr"), undirected=False)
+        batch = Batch(
+            x, edge_index, owner, pointers(torch.bincount(owner)), target, others.get("edge_attr"), undirected=False
+        )
         with untouched(model), torch.no_grad():
             return Explanation(edge_mask=attention(batch))
 

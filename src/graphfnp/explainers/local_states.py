@@ -11,7 +11,7 @@ from graphfnp.explainers.coalitions import Evaluator, Game
 from graphfnp.explainers.node_sets import NodeSet
 from graphfnp.explainers.surroundings import Graphs, Numbering, Occurrences
 from graphfnp.graphs.packed import Batch
-from graphfnp.methods.baselines.vanilla import Vanilla
+from graphfnp.methods.contract import GraphClassifier
 from graphfnp.networks.backbone import Backbone
 from graphfnp.networks.convolutions import GCNLayer
 from graphfnp.networks.normalisation import normalised
@@ -22,14 +22,9 @@ REMEMBERED = 1 << 19  # states of a layer: around a hub no two coalitions are al
 
 def is_local(model: nn.Module, games: Sequence[Game]) -> bool:
     """Is the model a head on the mean of node states, and are its edges between nodes, so that layers see in-edges?"""
-    return (
-        isinstance(model, Vanilla)
-        and type(model).encode is Vanilla.encode
-        and type(model).draw_logits is Vanilla.draw_logits
-        and type(model).forward is Vanilla.forward
-        and isinstance(model.backbone, Backbone)
-        and not any(bool((game.edge_index[0] == game.edge_index[1]).any()) for game in games)
-    )
+    network = model.mean_pooled_network() if isinstance(model, GraphClassifier) else None
+    loops = any(bool((game.edge_index[0] == game.edge_index[1]).any()) for game in games)
+    return network is not None and isinstance(network[0], Backbone) and not loops
 
 
 class Rows:
@@ -54,10 +49,9 @@ class LocalEvaluator(Evaluator):
     targets are surroundings never seen before, sources are states of the layer below.
     """
 
-    def __init__(self, classifier: Vanilla, num_classes: int, node_budget: int = TOGETHER) -> None:
+    def __init__(self, classifier: GraphClassifier, num_classes: int, node_budget: int = TOGETHER) -> None:
         super().__init__(classifier, num_classes, "split", node_budget)
-        self.classifier = classifier
-        self.backbone = cast(Any, classifier.backbone)
+        self.backbone, self.head = cast(Any, classifier.mean_pooled_network())
         self.reads_degrees = isinstance(self.backbone.layers[0], GCNLayer)
         self.device = next(classifier.parameters()).device
         depth, width = len(self.backbone.layers), self.backbone.out_width
@@ -84,8 +78,7 @@ class LocalEvaluator(Evaluator):
         rows = torch.from_numpy(self._rows(len(self.numbers), seen, inside)).to(self.device)
         starts = torch.from_numpy(np.cumsum(sizes) - sizes).to(self.device)
         pooled = nn.functional.embedding_bag(rows, self.states[-1].table, starts, mode="mean")
-        unseen = Batch(pooled, starts, starts, starts, starts)  # a vanilla head looks only at what was encoded
-        self._keep(wanted, self.classifier.draw_logits(unseen, 1, encoded=pooled)[0].softmax(-1))
+        self._keep(wanted, self.head(torch.relu(pooled)).softmax(-1))
 
     def _introduce(self, game: Game) -> None:
         self.graphs.add(game, game.num_nodes, game.edge_index.cpu().numpy())

@@ -12,7 +12,7 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales, embedding_centroids
 from graphfnp.explainers.edge_masks import edge_pairs
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
-from graphfnp.explainers.explanations import SHARE, Explanations, global_edge_index, kept_edges, node_owner
+from graphfnp.explainers.explanations import SHARE, Explanations, kept_edges
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
@@ -114,7 +114,7 @@ def judged(
     model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations], share: float = SHARE
 ) -> dict[str, Any]:
     """All measures of explanations of these graphs; ``found`` may hold those of several seeds, the first is judged."""
-    first, edges, owner = found[0], global_edge_index(graphs), node_owner(graphs)
+    first, edges, owner = found[0], graphs.global_edge_index, graphs.node_owner
     once, graph = each_edge_once(graphs), owner[edges[0]]
     kept = torch.stack([kept_edges(graphs, one, share) for one in found])
     everything = torch.ones(edges.shape[1])
@@ -143,8 +143,7 @@ def with_known_reasons(graphs: PackedGraphs, dataset: str) -> PackedGraphs:
     """The graphs that have true edges, of the class these are reasons for; all graphs where no truth is known."""
     if graphs.edge_truth is None:
         return graphs
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.edge_ptr.diff())
-    known = torch.bincount(owner[graphs.edge_truth], minlength=len(graphs)) > 0
+    known = torch.bincount(graphs.edge_owner[graphs.edge_truth], minlength=len(graphs)) > 0
     if dataset in TRUE_CLASSES:
         known &= graphs.y == TRUE_CLASSES[dataset]
     if not bool(known.any()):
@@ -177,6 +176,6 @@ def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tens
 
 def each_edge_once(graphs: PackedGraphs) -> Tensor:
     """Numbers of the edges that stand for both directions."""
-    pair, count = edge_pairs(global_edge_index(graphs), len(graphs.x))
+    pair, count = edge_pairs(graphs.global_edge_index, len(graphs.x))
     numbers = torch.arange(len(pair))
     return torch.full((count,), len(pair)).scatter_reduce_(0, pair, numbers, "amin")

@@ -63,7 +63,7 @@ def _check_features(graphs: "PackedGraphs") -> None:
     # The extremes are NaN or infinite when any value is; asking every value would copy features that live on disk.
     if schema.is_continuous and len(x) and not torch.isfinite(torch.stack(x.aminmax())).all():
         nodes = torch.where(~torch.isfinite(x).all(1))[0]
-        owners = sorted(set((torch.searchsorted(graphs.node_ptr, nodes, right=True) - 1).tolist()))
+        owners = sorted(set(graphs.node_owner[nodes].tolist()))
         raise InvalidGraphs(
             f"NaN or infinite node features in graphs {listed(owners)}",
             "finite numbers",
@@ -100,7 +100,7 @@ def _check_categories(name: str, values: Tensor | None, sizes: tuple[int, ...]) 
 
 def _check_edges(graphs: "PackedGraphs") -> None:
     sizes = graphs.node_ptr.diff()
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.edge_ptr.diff())
+    owner = graphs.edge_owner
     outside = ((graphs.edge_index < 0) | (graphs.edge_index >= sizes[owner])).any(0)
     if outside.any():
         first = int(torch.where(outside)[0][0])

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.pointers import owners
 
 RADIUS = 2  # edges; 0 is the node by itself
 WIDTH = 4096  # bits a fingerprint is folded to
@@ -30,7 +31,7 @@ class Fingerprints:
     def table(self) -> Tensor:
         """[WIDTH, graphs], 1 where the bit is set; of half the usual size, as reading it is all the work."""
         table = torch.zeros(WIDTH, len(self), dtype=torch.half)
-        table[self.bit.long(), torch.repeat_interleave(torch.arange(len(self)), self.ptr.diff())] = 1
+        table[self.bit.long(), owners(self.ptr)] = 1
         return table
 
     def similarity(self, others: "Fingerprints") -> Tensor:
@@ -47,9 +48,8 @@ def fingerprints(graphs: PackedGraphs, radius: int = RADIUS) -> Fingerprints:
     c_0(v) = h(x_v), c_r(v) = h(c_{r-1}(v), sum over edges (w, v) of h(c_{r-1}(w), e_wv)): equal for equal
     neighbourhoods however their nodes are numbered. A colour met n times sets 1 + floor(log2 n) bits.
     """
-    source, target = graphs.edge_index.long() + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.edge_ptr.diff())
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-    placed = _placed(graphs.x, graphs.edge_attr, source, target, owner, radius)
+    source, target = graphs.global_edge_index
+    placed = _placed(graphs.x, graphs.edge_attr, source, target, graphs.node_owner, radius)
     ptr = torch.searchsorted(placed, torch.arange(len(graphs) + 1) * WIDTH)
     return Fingerprints((placed & (WIDTH - 1)).to(torch.int16), ptr)
 

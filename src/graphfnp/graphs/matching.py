@@ -31,7 +31,7 @@ def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tenso
             warnings.warn(
                 "the model sees node degrees only: the node features of these graphs are left out", stacklevel=3
             )
-        return degree_feature(_global_edges(graphs), len(x)), None
+        return degree_feature(graphs.global_edge_index, len(x)), None
     if own.features == "degree":
         raise InvalidGraphs("graphs without node features", _expected_features(schema), "give x as in training")
     if schema.is_continuous:
@@ -109,7 +109,3 @@ def _given_features(schema: Schema) -> str:
 
 def _expected_features(schema: Schema) -> str:
     return "what the model was trained on: " + _given_features(schema)
-
-
-def _global_edges(graphs: PackedGraphs) -> Tensor:
-    return graphs.edge_index + torch.repeat_interleave(graphs.node_ptr[:-1], graphs.edge_ptr.diff())

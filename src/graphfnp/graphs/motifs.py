@@ -1,22 +1,22 @@
 """Names for small graphs without chemistry or words."""
 
-import networkx as nx
-
 from graphfnp.graphs.structure import Structure, as_networkx
 
 NAMED = {
-    "house": nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 4)]),
-    "square with a diagonal": nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]),
-    "bow tie": nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]),
+    "house": [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 4)],
+    "square with a diagonal": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)],
+    "bow tie": [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)],
 }
 
 
 def motif_name(structure: Structure) -> str:
     """What the shape is called, types left aside: 'cycle of 5 nodes', 'house', 'star of 6 nodes', ..."""
+    import networkx as nx  # slow to import, and only names need it
+
     graph = as_networkx(structure)
     nodes, edges = graph.number_of_nodes(), graph.number_of_edges()
     for name, known in NAMED.items():
-        if nx.is_isomorphic(graph, known):
+        if nx.is_isomorphic(graph, nx.Graph(known)):
             return name
     degree = sorted(d for _, d in graph.degree)
     if nodes == 1:

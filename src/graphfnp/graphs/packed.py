@@ -10,6 +10,9 @@ from torch import Tensor
 
 from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
 from graphfnp.graphs.checks import check
+from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.pointers import owners, pointers, ranges
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Schema:
     @property
     def num_columns(self) -> int:
         return self.node_width if self.is_continuous else len(self.node_sizes)
+
+    def refeaturised(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Features of nodes that have other edges now: degrees are counted anew, the rest stays."""
+        return degree_feature(edge_index, len(x)) if self.features == "degree" else x
 
 
 @dataclass(frozen=True)
@@ -66,15 +73,15 @@ class Batch:
 
     def select(self, index: Tensor) -> "Batch":
         """The graphs with these numbers, in this order."""
-        edge_ptr = _pointer(torch.bincount(self.batch[self.edge_index[1]], minlength=self.num_graphs))
-        nodes, ptr = _ranges(self.ptr, index)
-        edges, edge_ptr = _ranges(edge_ptr, index)
+        edge_ptr = pointers(torch.bincount(self.batch[self.edge_index[1]], minlength=self.num_graphs))
+        nodes, ptr = ranges(self.ptr, index)
+        edges, edge_ptr = ranges(edge_ptr, index)
         shift = torch.repeat_interleave(ptr[:-1] - self.ptr[index], edge_ptr.diff())
         return replace(
             self,
             x=self.x[nodes],
             edge_index=self.edge_index[:, edges] + shift,
-            batch=torch.repeat_interleave(torch.arange(len(index), device=index.device), ptr.diff()),
+            batch=owners(ptr),
             ptr=ptr,
             y=self.y[index],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
@@ -130,8 +137,7 @@ class PackedGraphs:
             None if text is None else tuple(text),
         )  # fmt: skip
         check(graphs)
-        owner = torch.repeat_interleave(torch.arange(len(graphs)), edge_ptr.diff())
-        source, target = edge_index.long() + node_ptr[owner]
+        source, target = graphs.global_edge_index
         key = target * max(len(x), 1) + source
         order = torch.argsort(key)
         mirrored = torch.sort(source * max(len(x), 1) + target).values
@@ -155,6 +161,29 @@ class PackedGraphs:
     def num_classes(self) -> int:
         return self.schema.num_classes
 
+    @property
+    def node_owner(self) -> Tensor:
+        """[nodes]: the graph of each node."""
+        return owners(self.node_ptr)
+
+    @property
+    def edge_owner(self) -> Tensor:
+        """[edges]: the graph of each edge."""
+        return owners(self.edge_ptr)
+
+    @property
+    def global_edge_index(self) -> Tensor:
+        """[2, edges], with nodes numbered over all graphs."""
+        return global_edges(self.edge_index, self.node_ptr, self.edge_ptr)
+
+    @property
+    def words(self) -> list[tuple[str, ...]]:
+        """The words of each sentence, one for each node; nothing where nodes are no words."""
+        if self.schema.kind != "text" or self.text is None:
+            return [()] * len(self)
+        texts = [tuple(text.split()) for text in self.text]
+        return [words if len(words) == size else () for words, size in zip(texts, self.node_ptr.diff(), strict=True)]
+
     @cached_property
     def class_counts(self) -> Tensor:
         """Labelled graphs of each class."""
@@ -171,8 +200,8 @@ class PackedGraphs:
     def select(self, index: Tensor | Sequence[int]) -> "PackedGraphs":
         """The graphs with these numbers, in this order."""
         index = torch.as_tensor(index, dtype=torch.long)
-        nodes, node_ptr = _ranges(self.node_ptr, index)
-        edges, edge_ptr = _ranges(self.edge_ptr, index)
+        nodes, node_ptr = ranges(self.node_ptr, index)
+        edges, edge_ptr = ranges(self.edge_ptr, index)
         return replace(
             self,
             x=self.x[nodes],
@@ -189,13 +218,12 @@ class PackedGraphs:
     def batch(self, index: Tensor | Sequence[int] | None = None) -> Batch:
         """The graphs with these numbers (default: all) side by side."""
         index = torch.arange(len(self)) if index is None else torch.as_tensor(index, dtype=torch.long)
-        nodes, ptr = _ranges(self.node_ptr, index)
-        edges, edge_ptr = _ranges(self.edge_ptr, index)
-        offsets = torch.repeat_interleave(ptr[:-1], edge_ptr.diff())
+        nodes, ptr = ranges(self.node_ptr, index)
+        edges, edge_ptr = ranges(self.edge_ptr, index)
         return Batch(
             x=self.x[nodes].float() if self.schema.is_continuous else self.x[nodes].long(),
-            edge_index=self.edge_index[:, edges] + offsets,
-            batch=torch.repeat_interleave(torch.arange(len(index)), ptr.diff()),
+            edge_index=global_edges(self.edge_index[:, edges], ptr, edge_ptr),
+            batch=owners(ptr),
             ptr=ptr,
             y=self.y[index],
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges].long(),
@@ -241,8 +269,8 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     return replace(
         first,
         **fields,  # type: ignore[arg-type]
-        node_ptr=_pointer(torch.cat([part.node_ptr.diff() for part in parts])),
-        edge_ptr=_pointer(torch.cat([part.edge_ptr.diff() for part in parts])),
+        node_ptr=pointers(torch.cat([part.node_ptr.diff() for part in parts])),
+        edge_ptr=pointers(torch.cat([part.edge_ptr.diff() for part in parts])),
         text=None if any(t is None for t in texts) else tuple(s for t in texts if t for s in t),
         undirected=all(part.undirected for part in parts),
     )
@@ -265,17 +293,3 @@ def side_by_side(first: Batch, second: Batch) -> Batch:
         undirected=first.undirected and second.undirected,
         weight=joined(first.weight, second.weight),
     )
-
-
-def _pointer(sizes: Tensor) -> Tensor:
-    return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-
-
-def _ranges(ptr: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of the chosen segments, and the pointer of their concatenation."""
-    starts, sizes = ptr[index], ptr[index + 1] - ptr[index]
-    new_ptr = _pointer(sizes)
-    positions = torch.arange(int(new_ptr[-1]), device=ptr.device) + torch.repeat_interleave(
-        starts - new_ptr[:-1], sizes
-    )
-    return positions, new_ptr

@@ -3,24 +3,25 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, Dataset, InMemoryDataset
 
 from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.labels import label_numbers
-from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointers
 
-__all__ = ["from_data_list", "from_dataset", "from_networkx", "matching", "to_data_list"]
+if TYPE_CHECKING:
+    from torch_geometric.data import Data, Dataset
 
 OPTIONAL = ("node_type", "edge_truth")  # fields beyond PyG's own that survive the way there and back
 
 
-def from_data_list(data: Sequence[Data], class_names: Sequence[str] | None = None) -> PackedGraphs:
+def from_data_list(data: "Sequence[Data]", class_names: Sequence[str] | None = None) -> PackedGraphs:
     """Pack PyG graphs, finding the schema in the data.
 
     Integer or one-hot ``x`` is categorical, other floats are continuous, and without ``x`` the degree is the feature.
@@ -43,8 +44,10 @@ def from_data_list(data: Sequence[Data], class_names: Sequence[str] | None = Non
     )
 
 
-def from_dataset(dataset: Dataset, class_names: Sequence[str] | None = None) -> PackedGraphs:
+def from_dataset(dataset: "Dataset", class_names: Sequence[str] | None = None) -> PackedGraphs:
     """Pack a PyG dataset; an in-memory one without a transform is taken over without touching single graphs."""
+    from torch_geometric.data import InMemoryDataset
+
     flat_x = isinstance(dataset, InMemoryDataset) and {"x", "edge_index"} <= set(dataset.slices or ())
     if not flat_x or dataset.transform is not None:
         return from_data_list([dataset[i] for i in range(len(dataset))], class_names)
@@ -65,8 +68,10 @@ def from_dataset(dataset: Dataset, class_names: Sequence[str] | None = None) -> 
     return graphs if dataset._indices is None else graphs.select(list(dataset.indices()))
 
 
-def to_data_list(graphs: PackedGraphs) -> list[Data]:
+def to_data_list(graphs: PackedGraphs) -> "list[Data]":
     """One PyG ``Data`` for each graph; each has the schema, so :func:`from_data_list` gives back the same graphs."""
+    from torch_geometric.data import Data
+
     nodes, edges = graphs.node_ptr.diff().tolist(), graphs.edge_ptr.diff().tolist()
     split: dict[str, Sequence[Any]] = {
         "x": graphs.x.split(nodes),
@@ -91,6 +96,8 @@ def from_networkx(
 
     Without ``labels`` the graph attribute ``y`` or ``label`` is the label.
     """
+    from torch_geometric.data import Data
+
     if labels is not None and len(labels) != len(graphs):
         raise InvalidGraphs(
             f"{len(labels)} labels for {len(graphs)} graphs", "one label for each graph", "check the list"
@@ -138,8 +145,7 @@ def _pack(
     text: Sequence[str] | None = None,
     schema: Schema | None = None,
 ) -> PackedGraphs:
-    node_ptr = torch.cat([node_sizes.new_zeros(1), node_sizes.cumsum(0)])
-    edge_ptr = torch.cat([edge_sizes.new_zeros(1), edge_sizes.cumsum(0)])
+    node_ptr, edge_ptr = pointers(node_sizes), pointers(edge_sizes)
     edge_truth = columns.get("edge_truth")
     if schema is not None:
         numbers = torch.tensor([UNLABELLED if label is None else label for label in labels])
@@ -152,8 +158,7 @@ def _pack(
     edge_attr, edge_part = _edge_features(columns["edge_attr"])
     node_type = columns.get("node_type")
     if x is None:
-        owner_start = torch.repeat_interleave(node_ptr[:-1], edge_sizes)
-        x = _safe_degrees(edge_index + owner_start, int(node_ptr[-1]))
+        x = _safe_degrees(global_edges(edge_index, node_ptr, edge_ptr), int(node_ptr[-1]))
     elif node_part.get("features") == "types":
         node_type = x[:, 0]
     if node_type is not None and "node_types" not in node_part:
@@ -210,7 +215,7 @@ def _numbered(word: str, count: int) -> tuple[str, ...]:
 # ------------------------------------------------------------------------ reading single graphs
 
 
-def _column(data: Sequence[Data], name: str) -> Tensor | None:
+def _column(data: "Sequence[Data]", name: str) -> Tensor | None:
     """One field of all graphs, concatenated; None if no graph has it."""
     values = [item.get(name) for item in data]
     have = [value for value in values if value is not None]
@@ -234,11 +239,11 @@ def _column(data: Sequence[Data], name: str) -> Tensor | None:
     return torch.cat(have)
 
 
-def _edgeless(item: Data) -> bool:
+def _edgeless(item: "Data") -> bool:
     return item.get("edge_index") is None or item.edge_index.shape[1] == 0
 
 
-def _edges(item: Data, number: int) -> Tensor:
+def _edges(item: "Data", number: int) -> Tensor:
     edges = item.get("edge_index")
     if edges is None:
         return torch.zeros(2, 0, dtype=torch.long)
@@ -247,7 +252,7 @@ def _edges(item: Data, number: int) -> Tensor:
     return edges.reshape(2, -1).long()
 
 
-def _num_nodes(item: Data) -> int:
+def _num_nodes(item: "Data") -> int:
     x = item.get("x")
     return len(x) if x is not None else int(item.num_nodes or 0)
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import networkx as nx
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +39,10 @@ def substructure(structure: Structure, nodes: Collection[int]) -> Structure:
     )
 
 
-def as_networkx(structure: Structure) -> nx.Graph:
+def as_networkx(structure: Structure) -> "nx.Graph":
     """Nodes and edges with their types as ``kind``."""
+    import networkx as nx  # slow to import, and predictions need none of it
+
     graph: nx.Graph = nx.Graph()
     graph.add_nodes_from((node, {"kind": kind}) for node, kind in enumerate(structure.node_type))
     graph.add_edges_from((i, j, {"kind": kind}) for i, j, kind in structure.edges)

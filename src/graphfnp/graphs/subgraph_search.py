@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import networkx as nx
+
 from graphfnp.graphs.structure import Structure
 
 Adjacency = list[dict[int, int]]  # for each node: neighbour -> edge type
@@ -79,15 +81,5 @@ def adjacency(structure: Structure) -> Adjacency:
 
 def core_numbers(links: Adjacency) -> list[int]:
     """For each node the largest k such that it lies in a subgraph of least degree k; no copy can lower it."""
-    degree = [len(near) for near in links]
-    core, left = [0] * len(links), set(range(len(links)))
-    level = 0
-    while left:
-        node = min(left, key=lambda one: degree[one])
-        level = max(level, degree[node])
-        core[node] = level
-        left.remove(node)
-        for other in links[node]:
-            if other in left:
-                degree[other] -= 1
-    return core
+    core = nx.core_number(nx.from_dict_of_lists(dict(enumerate(links))))
+    return [core[node] for node in range(len(links))]

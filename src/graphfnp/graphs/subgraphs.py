@@ -5,19 +5,19 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.degrees import degree_feature
-from graphfnp.graphs.packed import Batch, side_by_side
+from graphfnp.graphs.packed import Batch, Schema, side_by_side
+from graphfnp.graphs.pointers import pointers
 
 SMALLEST_SUBGRAPH = 3
 
 
-def beside_subgraphs(batch: Batch, parts: float, features: str) -> Batch:
+def beside_subgraphs(batch: Batch, parts: float, schema: Schema) -> Batch:
     """Every graph, and a random connected part of it with the label of the whole, in one batch.
 
     Weights are such that a mean over all is (mean over graphs + parts * mean over parts) / (1 + parts): parts are an
     augmentation, and count for no further evidence. All are normalised together, as they will be met.
     """
-    both = side_by_side(batch, random_subgraphs(batch, features))
+    both = side_by_side(batch, random_subgraphs(batch, schema))
     weight = both.x.new_full((both.num_graphs,), 2 / (1 + parts), dtype=torch.float)
     weight[batch.num_graphs :] *= parts
     return replace(both, weight=weight)
@@ -47,7 +47,7 @@ def random_connected_nodes(batch: Batch, sizes: Tensor, generator: torch.Generat
     return torch.where(kept)[0]
 
 
-def random_subgraphs(batch: Batch, features: str) -> Batch:
+def random_subgraphs(batch: Batch, schema: Schema) -> Batch:
     """A random connected part of each graph, its size drawn evenly on a log scale from three nodes to all.
 
     On that scale small parts, as small as a reason can be, are as frequent as large ones. Degrees are counted anew.
@@ -55,7 +55,7 @@ def random_subgraphs(batch: Batch, features: str) -> Batch:
     ratio = (batch.sizes / SMALLEST_SUBGRAPH).clamp(min=1)
     sizes = torch.round(SMALLEST_SUBGRAPH * ratio.pow(torch.rand(batch.num_graphs, device=ratio.device))).long()
     parts = induced_subgraphs(batch, random_connected_nodes(batch, sizes, torch.default_generator))
-    return replace(parts, x=degree_feature(parts.edge_index, parts.num_nodes)) if features == "degree" else parts
+    return replace(parts, x=schema.refeaturised(parts.x, parts.edge_index))
 
 
 def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
@@ -68,13 +68,12 @@ def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
     number = inside.cumsum(0) - 1
     edges = torch.where(inside[batch.edge_index].all(0))[0]
     owner = batch.batch[kept]
-    sizes = torch.bincount(owner, minlength=batch.num_graphs)
     return replace(
         batch,
         x=batch.x[kept],
         edge_index=number[batch.edge_index[:, edges]],
         batch=owner,
-        ptr=torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]),
+        ptr=pointers(torch.bincount(owner, minlength=batch.num_graphs)),
         edge_attr=None if batch.edge_attr is None else batch.edge_attr[edges],
         node_type=None if batch.node_type is None else batch.node_type[kept],
     )

@@ -46,6 +46,14 @@ class Pool:
                 self.lost[outcome.why] += 1
         return outcome
 
+    def start(self) -> None:
+        """A child before the first call, so that both processes import at the same time."""
+        if available:
+            process = IsolatedProcess(self.limits, self.modules)
+            process.started()
+            with self.lock:
+                self.idle.append(process)
+
     def run(self, function: str, rows: Sequence[Any], options: Any, piece: int = PIECE) -> Rows:
         """All rows, piece after piece."""
         work = Rows(len(rows), piece)

@@ -57,7 +57,7 @@ class IsolatedProcess:
         After ``seconds`` of processor time no further row is begun.
         """
         asked = {"function": function, "rows": list(rows), "options": options, "seconds": seconds}
-        child = self._started()
+        child = self.started()
         assert child.stdin is not None
         try:
             view = memoryview(packed(asked, {}))
@@ -89,7 +89,8 @@ class IsolatedProcess:
 
     # ---------------------------------------------------------------- one child
 
-    def _started(self) -> subprocess.Popen:
+    def started(self) -> subprocess.Popen:
+        """The child, which imports what it needs while this process does something else."""
         if self.child is not None and self.child.poll() is None:
             return self.child
         self.close()  # of one that somebody killed, what is left

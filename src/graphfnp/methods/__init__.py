@@ -1,7 +1,6 @@
 """Methods: the contract all of them keep, the registry of their names, GraphFNP and the baselines."""
 
 PUBLIC = {  # what other packages may use, by module
-    "baselines.vanilla": "Vanilla",
     "contract": "GraphClassifier LossTerms Phase check_partition",
     "graphfnp.decoder.sampling": "PartialGraphs",
     "rationales": "NOTHING Rationales Source leans_on",

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointers
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.rationales import Rationales
 
@@ -121,6 +122,10 @@ class GraphClassifier(nn.Module, ABC):
         """[graphs, rationales]: kappa at the means."""
         raise NotImplementedError(f"{type(self).__name__} has no rationales")
 
+    def node_correlation(self, batch: Batch) -> Tensor:
+        """[nodes, rationales]: kappa of each node, its state standing for that of a graph."""
+        raise NotImplementedError(f"{type(self).__name__} has no rationales")
+
     def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
         """[graphs]: log-probability that the rationale beside it decodes to the graph, given its size."""
         raise NotImplementedError(f"{type(self).__name__} has no decoder")
@@ -131,6 +136,10 @@ class GraphClassifier(nn.Module, ABC):
 
     def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
         """[graphs, rationales]: how often each rationale is correlated with each graph."""
+        return None
+
+    def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
+        """(backbone, head) if a prediction is head(relu(mean of node states)), which explainers can take apart."""
         return None
 
     def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
@@ -164,9 +173,10 @@ class GraphClassifier(nn.Module, ABC):
         """Log-probabilities [graphs, classes]: what ``torch_geometric.explain.Explainer`` calls."""
         owner = x.new_zeros(len(x), dtype=torch.long) if batch is None else batch
         sizes = torch.bincount(owner, minlength=1)
-        ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         # "undirected" would let layers use the fused product, which explainers' edge masks cannot reach.
-        seen = Batch(x, edge_index, owner, ptr, owner.new_full((len(sizes),), -1), edge_attr, undirected=False)
+        seen = Batch(
+            x, edge_index, owner, pointers(sizes), owner.new_full((len(sizes),), -1), edge_attr, undirected=False
+        )
         logits = self.draw_logits(seen, num_draws)
         return torch.logsumexp(logits.log_softmax(-1), dim=0) - torch.log(torch.tensor(float(num_draws)))
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
-from sklearn.metrics import f1_score
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig
@@ -77,6 +76,8 @@ def nearest_counts(graphs: Tensor, rationales: Tensor, neighbours: int) -> Tenso
 
 
 def _f1(truth: Tensor, label: Tensor, num_classes: int, average: str) -> float:
+    from sklearn.metrics import f1_score  # a second to import, and predictions need none of it
+
     # "labels" makes a class that neither occurs nor is predicted count as 0 instead of vanishing from the mean.
     labels = None if average == "binary" else range(num_classes)
     return float(f1_score(truth.numpy(), label.numpy(), labels=labels, average=average, zero_division=0.0))

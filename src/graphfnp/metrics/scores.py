@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
 import torch
-from sklearn.metrics import average_precision_score, roc_auc_score
 from torch import Tensor
 
 from graphfnp.metrics.calibration_error import (
@@ -69,11 +68,15 @@ def brier_decomposition(probabilities: Tensor, y: Tensor, bins: int = 15) -> Bri
 
 def auroc(probabilities: Tensor, y: Tensor) -> float | None:
     """Area under the ROC curve: of class 1 if there are two, else the mean over classes, each against the rest."""
+    from sklearn.metrics import roc_auc_score  # a second to import, and predictions need none of it
+
     return _against_the_rest(roc_auc_score, probabilities, y)
 
 
 def auprc(probabilities: Tensor, y: Tensor) -> float | None:
     """Average precision: of class 1 if there are two, else the mean over classes, each against the rest."""
+    from sklearn.metrics import average_precision_score
+
     return _against_the_rest(average_precision_score, probabilities, y)
 
 

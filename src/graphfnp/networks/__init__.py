@@ -9,6 +9,7 @@ PUBLIC = {  # what other packages may use, by module
     "features": "NodeInput",
     "gaussian": "Gaussian kl_divergence",
     "graph_network": "GraphNetwork WeightVector",
+    "k_means": "k_means",
     "mean_state": "mean_state",
     "mlp": "mlp",
     "neighbourhood": "mean_pool",

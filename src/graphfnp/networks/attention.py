@@ -2,12 +2,16 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch_geometric.nn import GATConv
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
+
+if TYPE_CHECKING:
+    from torch_geometric.nn import GATConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class AttentionEdges:
         return cls(
             in_order(source.unsqueeze(1) * heads + head),
             in_order(target.unsqueeze(1) * heads + head),
-            torch.cat([degree.new_zeros(1), (degree + 1).repeat_interleave(heads).cumsum(0)]),
+            pointers((degree + 1).repeat_interleave(heads)),
             in_order(place[mirror]),
             number,
             weight,
@@ -100,7 +104,7 @@ class _SoftmaxSum(torch.autograd.Function):
         return attention * centred, None if unweighted is None else unweighted * centred, grad_x, None
 
 
-def attend(layer: GATConv, x: Tensor, edges: AttentionEdges, table: Tensor | None) -> Tensor:
+def attend(layer: "GATConv", x: Tensor, edges: AttentionEdges, table: Tensor | None) -> Tensor:
     """``layer(x)`` over these edges; ``table`` [edge-feature values, edge_dim] embeds what edges carry."""
     heads, width = layer.heads, layer.out_channels
 

@@ -10,7 +10,6 @@ from graphfnp.networks.attention import AttentionEdges, attend
 from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import Neighbourhood, NeighbourSum, inverse_degree
-from graphfnp.networks.weighted_convolutions import WeightedGATConv, WeightedPNAConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +110,8 @@ class GATLayer(nn.Module):
     heads = 4
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
+        from graphfnp.networks.weighted_convolutions import WeightedGATConv  # imports PyG: for those who ask for it
+
         super().__init__()
         self.edge_embedding = CategoryEmbedding(edge_sizes, width // self.heads) if edge_sizes else None
         edge_dim = width // self.heads if edge_sizes else None
@@ -138,6 +139,8 @@ class PNALayer(GATLayer):
     """PyG's PNAConv (Corso et al.): mean, min, max and deviation, scaled by degree; the degree scale is learned."""
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
+        from graphfnp.networks.weighted_convolutions import WeightedPNAConv
+
         super().__init__(width, edge_sizes)
         self.convolution = WeightedPNAConv(
             width,

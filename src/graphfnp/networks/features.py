@@ -1,5 +1,6 @@
 """From raw node and edge features to vectors: embeddings for categories, a linear map for numbers."""
 
+from itertools import accumulate
 from math import prod
 
 import torch
@@ -16,7 +17,7 @@ class CategoryEmbedding(nn.Module):
 
     def __init__(self, sizes: tuple[int, ...], width: int, std: float = 1.0) -> None:
         super().__init__()
-        self.register_buffer("offsets", torch.tensor([0, *sizes[:-1]]).cumsum(0), persistent=False)
+        self.register_buffer("offsets", torch.tensor([*accumulate((0, *sizes[:-1]))]), persistent=False)
         self.sizes = sizes
         self.table = nn.Parameter(torch.randn(sum(sizes), width) * std / len(sizes) ** 0.5)
 

@@ -40,7 +40,7 @@ def _is_plain(backbone: Backbone) -> bool:
         and type(backbone.input.embedding) is CategoryEmbedding
         and type(backbone.dropout) is nn.Dropout  # not one that also drops in predictions
         and not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in parts)
-        and not any(part.explain for part in parts if isinstance(part, NeighbourSum))
+        and not any(part.masked for part in parts if isinstance(part, NeighbourSum))
     )
 
 

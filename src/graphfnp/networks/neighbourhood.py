@@ -1,14 +1,16 @@
 """Sums over neighbours: a sparse product where edges go both ways, gather and scatter elsewhere."""
 
+import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any
 
 import torch
-from torch import Tensor
-from torch_geometric.nn import MessagePassing
+from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.graphs.pointers import pointers
 from graphfnp.networks.features import CategoryEmbedding
 
 
@@ -34,7 +36,7 @@ class Neighbourhood:
         nodes = batch.num_nodes
         if not (symmetric and batch.undirected) or weight.requires_grad:
             return cls(batch.edge_index, weight, batch.edge_attr, nodes, None, None)
-        row_ptr = torch.cat([source.new_zeros(1), torch.bincount(target, minlength=nodes).cumsum(0)])
+        row_ptr = pointers(torch.bincount(target, minlength=nodes))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
             matrix = torch.sparse_csr_tensor(row_ptr, source, weight, size=(nodes, nodes), check_invariants=False)
@@ -61,7 +63,7 @@ class _SymmetricProduct(torch.autograd.Function):
         return None, ctx.matrix @ grad.contiguous()
 
 
-class NeighbourSum(MessagePassing):
+class NeighbourSum(nn.Module):
     """out_i = sum_j a_ij (x_j + e_ij), with e_ij an embedding of the edge's features.
 
     The sum over e_ij is ``edge_sum @ table``, so edge types cost one small product. While an explainer has set masks,
@@ -69,23 +71,41 @@ class NeighbourSum(MessagePassing):
     """
 
     def __init__(self, edge_sizes: tuple[int, ...], width: int) -> None:
-        super().__init__(aggr="add")
+        super().__init__()
         self.edge_embedding = CategoryEmbedding(edge_sizes, width, std=0.1) if edge_sizes else None
 
+    @property
+    def masked(self) -> bool:
+        """Has an explainer of PyG set masks?"""
+        return bool(getattr(self, "explain", None))
+
     def forward(self, x: Tensor, edges: Neighbourhood) -> Tensor:
-        if edges.matrix is None or self.explain:
+        if edges.matrix is None or self.masked:
             edge = None
             if self.edge_embedding is not None and edges.edge_attr is not None:
                 edge = self.edge_embedding(edges.edge_attr)
-            return self.propagate(edges.edge_index, x=x, weight=edges.weight, edge=edge, size=(len(x), len(x)))
+            assert edges.weight is not None
+            return self.summed(x, edges.edge_index, edges.weight, edge)
         out = _SymmetricProduct.apply(edges.matrix, x)
         if self.edge_embedding is not None and edges.edge_sum is not None:
             out = torch.addmm(out, edges.edge_sum, self.edge_embedding.table)
         return out
 
-    # PyG reads this signature by itself and does not know "Tensor | None".
-    def message(self, x_j: Tensor, weight: Tensor, edge: Optional[Tensor]) -> Tensor:  # noqa: UP045
+    def summed(self, x: Tensor, edge_index: Tensor, weight: Tensor, edge: Tensor | None) -> Tensor:
+        """The same sum edge by edge."""
+        message = self.message(x.index_select(0, edge_index[0]), weight, edge)
+        return message.new_zeros(x.shape).scatter_add_(0, edge_index[1].unsqueeze(1).expand_as(message), message)
+
+    def message(self, x_j: Tensor, weight: Tensor, edge: Tensor | None) -> Tensor:
         return weight.unsqueeze(1) * (x_j if edge is None else x_j + edge)
+
+    def named_modules(self, *arguments: Any, **options: Any) -> Iterator[tuple[str, nn.Module]]:
+        """PyG's explainers look through ``modules()`` for layers of PyG: where it is imported, this becomes one."""
+        if "torch_geometric.nn" in sys.modules:  # seconds to import, and predictions need nothing of it
+            from graphfnp.networks.explained_sum import become_pyg_layer
+
+            become_pyg_layer(self)
+        return super().named_modules(*arguments, **options)
 
 
 def inverse_degree(batch: Batch, power: float, self_loops: bool) -> Tensor:

@@ -1,6 +1,7 @@
 """Trained models and what they say: probabilities, their calibration, conformal sets, domain and label mix; records."""
 
 PUBLIC = {  # what other packages may use, by module
+    "arrow": "column",
     "calibrate": "calibrate checked_kind cross_fitted fit_held_out held_back",
     "calibration": "Calibration",
     "calibration_kinds": "Kind fit_calibration",
@@ -11,5 +12,5 @@ PUBLIC = {  # what other packages may use, by module
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel collect conformal_sets fit_domain predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
-    "records": "OK as_text prediction_records record_schema record_table",
+    "records": "OK as_text prediction_records record_schema record_table text_schema",
 }

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.isotonic import IsotonicRegression
 from torch import Tensor
 
 
@@ -27,6 +26,8 @@ def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve,
     Labels are Platt's targets, (n + 1) / (n + 2) and 1 / (n' + 2) for n graphs in and n' out of the class: no curve
     ends at 0 or 1, which a single wrong label would make infinitely surprising.
     """
+    from sklearn.isotonic import IsotonicRegression  # a second to import, and only fitting needs it
+
     curves = []
     for k in range(probabilities.shape[-1]):
         inside = (y == k).double()

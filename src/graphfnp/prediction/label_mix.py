@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.optimize import nnls
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig, listed
@@ -98,6 +97,8 @@ def mix_by_confusion(held_out: Tensor, y: Tensor, probabilities: Tensor) -> tupl
     frequencies of guesses those of the graphs in question [N, K]. None where a class has no held-out graph. Needs no
     calibration.
     """
+    from scipy.optimize import nnls  # slow to import, and only this needs it
+
     num_classes = probabilities.shape[-1]
     known = y >= 0
     count = torch.bincount(y[known], minlength=num_classes)

@@ -12,7 +12,9 @@ import pyarrow as pa
 from torch import Tensor
 
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.arrow import column
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.json_columns import json_texts
 from graphfnp.prediction.label_shift import assumed_mix
@@ -65,12 +67,16 @@ def record_table(
         "model": [model.id] * len(numbers),
     }
     if predictions is not None and good:
-        columns |= {name: _lengthened(c, len(problems)) for name, c in _columns(model, predictions, level).items()}
+        found = _columns(model, predictions, level)
+        columns |= {name: _lengthened(c, len(problems), schema.field(name).type) for name, c in found.items()}
     arrays = [
-        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(numbers), field.type)
+        column(columns[field.name], field.type) if field.name in columns else pa.nulls(len(numbers), field.type)
         for field in schema
     ]
-    return pa.table(arrays, schema=schema).take(pa.array(order)).combine_chunks()
+    table = pa.table(arrays, schema=schema)
+    if np.array_equal(order, np.arange(len(order))):
+        return table
+    return table.take(column(order, pa.int64())).combine_chunks()
 
 
 def prediction_records(
@@ -95,9 +101,14 @@ def prediction_records(
 def as_text(table: pa.Table) -> pa.Table:
     """The same records for CSV, which has no lists: these as JSON."""
     for name in LISTS:
-        texts = pa.array(json_texts(table[name].combine_chunks()), pa.string())
+        texts = column(json_texts(table[name].combine_chunks()), pa.string())
         table = table.set_column(table.schema.get_field_index(name), name, texts)
     return table
+
+
+def text_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns of :func:`as_text`."""
+    return pa.schema([field.with_type(pa.string()) if field.name in LISTS else field for field in schema])
 
 
 # ---------------------------------------------------------------- columns of rows that were predicted
@@ -136,7 +147,7 @@ _KINDS = ("total", "data", "model")
 def _members(sets: Tensor, names: np.ndarray) -> pa.Array:
     """The classes of each conformal set."""
     found = sets.numpy()
-    return pa.ListArray.from_arrays(_offsets(found.sum(1)), pa.array(names[found.nonzero()[1]], pa.string()))
+    return pa.ListArray.from_arrays(_offsets(found.sum(1)), column(names[found.nonzero()[1]], pa.string()))
 
 
 def _domain_columns(predictions: Predictions) -> dict[str, Any]:
@@ -146,9 +157,9 @@ def _domain_columns(predictions: Predictions) -> dict[str, Any]:
     text = None if place.text is None else [name for near in place.text for name in near]
     near = pa.StructArray.from_arrays(
         [
-            pa.array(place.nearest.flatten().numpy(), pa.int64()),
-            pa.nulls(len(place) * count, pa.string()) if text is None else pa.array(text, pa.string()),
-            pa.array(_rounded(place.similarity.flatten(), 4), pa.float64()),
+            column(place.nearest.flatten().numpy(), pa.int64()),
+            pa.nulls(len(place) * count, pa.string()) if text is None else column(text, pa.string()),
+            column(_rounded(place.similarity.flatten(), 4), pa.float64()),
         ],
         fields=list(_NEIGHBOUR),
     )
@@ -164,27 +175,23 @@ def _correlated(correlation: Tensor, label: np.ndarray) -> pa.Array:
     weight = _rounded(correlation, 4)
     most = np.argsort(-weight, axis=1, kind="stable")[:, :SHOWN_RATIONALES]
     parts = [
-        pa.array(1 + most.ravel(), pa.int32()),
-        pa.array(label[most.ravel()], pa.string()),
-        pa.array(np.take_along_axis(weight, most, 1).ravel(), pa.float64()),
+        column(1 + most.ravel(), pa.int32()),
+        column(label[most.ravel()], pa.string()),
+        column(np.take_along_axis(weight, most, 1).ravel(), pa.float64()),
     ]
     found = pa.StructArray.from_arrays(parts, fields=list(_RATIONALE))
     return pa.ListArray.from_arrays(_offsets(np.full(len(most), most.shape[1])), found)
 
 
 def _offsets(sizes: np.ndarray) -> pa.Array:
-    return pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    return column(pointer_array(sizes), pa.int32())
 
 
 def _rounded(values: Tensor, decimals: int = DECIMALS) -> np.ndarray:
     return values.double().numpy().round(decimals)
 
 
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    return values if isinstance(values, pa.Array) else pa.array(values, kind)
-
-
-def _lengthened(values: Any, more: int) -> pa.Array:
+def _lengthened(values: Any, more: int, kind: pa.DataType) -> pa.Array:
     """With nulls at the end, for the rows that were not predicted."""
-    found = values if isinstance(values, pa.Array) else pa.array(values)
+    found = column(values, kind)
     return pa.concat_arrays([found, pa.nulls(more, found.type)]) if more else found

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 FEWEST_GRAPHS = 10
@@ -44,6 +43,7 @@ def _against_label(scores: Tensor, y: Tensor) -> Tensor:
 
 def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
     """Where in [low, high] the loss is least: a coarse look on a log scale, then Brent's search around the best."""
+    from scipy.optimize import minimize_scalar  # slow to import, and only fitting needs it
 
     def at(place: float) -> float:
         return loss(float(np.exp(place)))

@@ -3,7 +3,6 @@
 PUBLIC = {  # what other packages may use, by module
     "config": "DecodingConfig decoding_for",
     "correlations": "correlations",
-    "evidence": "alerts_of",
     "explain": "SMALLEST_CORRELATION RationaleExplanations explain_by_rationales",
     "find": "find_rationales",
     "measures": "rationale_measures",

@@ -1,25 +1,17 @@
 """Candidates for rationales: graphs drawn from the decoder, and parts of the training graphs nearest to a rationale."""
 
 from dataclasses import dataclass, field
-from itertools import islice
 
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.atoms import read_token
-from graphfnp.chemistry.fragments import fragments
-from graphfnp.chemistry.repair import repaired
-from graphfnp.chemistry.structures import structures_from_graphs
-from graphfnp.chemistry.valence import valence_rules
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, substructure
+from graphfnp.graphs.structure import Structure
 from graphfnp.graphs.subgraph_search import adjacency
-from graphfnp.graphs.subgraphs import random_connected_nodes
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.rationales.config import DecodingConfig, counted_size, nodes_per_size
-
-PARTS_OF_A_GRAPH = 300  # at most
+from graphfnp.rationales.config import DecodingConfig
 
 
 @dataclass
@@ -44,10 +36,9 @@ class Candidates:
         Parts of molecules are also told apart by which of their heteroatoms are attached to more.
         """
         unique, seen = Candidates(), set()
-        hetero = [schema.kind == "molecule" and read_token(name)[0] not in (1, 6) for name in schema.node_types]
+        kind = kind_of(schema)
         for structure, owner, source in zip(self.structures, self.owner, self.source, strict=True):
-            attached = sum(hetero[structure.node_type[node]] for node in set(structure.cut_bonds))
-            key = (attached, refined_hash(structure))
+            key = (kind.attachments(structure), refined_hash(structure))
             if key not in seen:
                 seen.add(key)
                 unique.add([structure], [owner], source)
@@ -58,13 +49,13 @@ def drawn_candidates(
     model: TrainedModel, rationales: Rationales, config: DecodingConfig, generator: torch.Generator
 ) -> Candidates:
     """``config.candidates`` graphs for each rationale, all drawn together; molecules within the rules of valence."""
-    schema = model.classifier.schema
+    kind = kind_of(model.classifier.schema)
     owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
     sizes = torch.randint(config.smallest, config.largest + 1, (len(owner),), generator=generator)
-    nodes, rules = (sizes * nodes_per_size(schema)).long(), valence_rules(schema)
+    nodes, rules = (sizes * kind.nodes_per_size).long(), kind.decoding_rules()
     drawn = model.classifier.decode(rationales.embedding[owner], nodes, config.temperature, generator, rules)
     found = Candidates()
-    found.add([repaired(structure, schema) for structure in drawn], owner.tolist(), "decoder")
+    found.add([kind.repaired(structure) for structure in drawn], owner.tolist(), "decoder")
     return found
 
 
@@ -86,23 +77,10 @@ def nearest_parts(
 
 
 def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Generator) -> list[Structure]:
-    """Molecules: every union of neighbouring units; other graphs: random connected parts of random sizes."""
-    schema, structures = graphs.schema, structures_from_graphs(graphs)
-    parts: list[Structure] = []
-    if schema.kind == "molecule":
-        most = int(config.largest * (1 + nodes_per_size(schema)))
-        for structure in structures:
-            parts += [
-                substructure(structure, nodes) for nodes in islice(fragments(structure, schema, most), PARTS_OF_A_GRAPH)
-            ]
-    else:
-        batch = graphs.batch()
-        for _ in range(max(1, config.candidates // max(1, len(graphs)))):
-            sizes = torch.randint(config.smallest, config.largest + 1, (len(graphs),), generator=generator)
-            kept = random_connected_nodes(batch, sizes, generator)
-            owner, local = batch.batch[kept], kept - batch.ptr[batch.batch[kept]]
-            parts += [substructure(structure, local[owner == g].tolist()) for g, structure in enumerate(structures)]
-    return [one for one in parts if config.smallest <= counted_size(one.node_type, schema) <= config.largest]
+    """Connected parts of the sizes that are asked for."""
+    kind, rounds = kind_of(graphs.schema), max(1, config.candidates // max(1, len(graphs)))
+    parts = kind.parts(graphs, config.smallest, config.largest, rounds, generator)
+    return [one for one in parts if config.smallest <= kind.size(one) <= config.largest]
 
 
 def refined_hash(structure: Structure, rounds: int = 3) -> object:

@@ -1,10 +1,11 @@
 """Which structures are candidates for a rationale."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from graphfnp.chemistry.atoms import read_token
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Schema
+from graphfnp.kinds.kind_of import kind_of
+from graphfnp.kinds.plain import PlainGraphs
 
 
 @dataclass(frozen=True)
@@ -13,8 +14,8 @@ class DecodingConfig:
 
     candidates: int = 120  # drawn from the decoder for each rationale; 0: none
     training_graphs: int = 30  # nearest training graphs whose connected parts are candidates too; 0: none
-    smallest: int = 3  # nodes of the smallest connected graph that is more than an edge
-    largest: int = 10
+    smallest: int = PlainGraphs.smallest
+    largest: int = PlainGraphs.largest
     temperature: float = 0.8  # of the decoder; 0: the most probable decision every time
 
     def __post_init__(self) -> None:
@@ -30,20 +31,5 @@ class DecodingConfig:
 
 def decoding_for(schema: Schema) -> DecodingConfig:
     """What works for graphs of this kind."""
-    if schema.kind == "molecule":
-        return replace(DecodingConfig(), largest=14)
-    if schema.kind == "text":
-        return replace(DecodingConfig(), smallest=2, largest=8)
-    return DecodingConfig()
-
-
-def nodes_per_size(schema: Schema) -> float:
-    """Nodes for each node that a size counts: molecules with explicit hydrogens have about twice as many."""
-    return 2.0 if schema.kind == "molecule" and schema.features != "molecule" and "H" in schema.node_types else 1.0
-
-
-def counted_size(node_type: tuple[int, ...], schema: Schema) -> int:
-    """Nodes that are no hydrogen."""
-    if schema.kind != "molecule":
-        return len(node_type)
-    return sum(read_token(schema.node_types[kind])[0] != 1 for kind in node_type)
+    kind = kind_of(schema)
+    return DecodingConfig(smallest=kind.smallest, largest=kind.largest)

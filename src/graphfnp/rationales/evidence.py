@@ -1,28 +1,20 @@
 """Evidence for rationales in the data: whom they cover, how purely, and where their structures occur."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import networkx as nx
 import torch
-from rdkit import Chem, DataStructs
-from rdkit.Chem import rdFingerprintGenerator
-from scipy.stats import fisher_exact
 from torch import Tensor
 
-from graphfnp.chemistry.alerts import ALERTS, alerts_in
-from graphfnp.chemistry.attachments import fragment_of
+from graphfnp.chemistry.alerts import ALERTS
 from graphfnp.chemistry.patterns import SubstructureIndex
-from graphfnp.chemistry.sketches import structure_to_mol
-from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, as_networkx
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.correlations import correlations
 
 CORRELATED = 0.5  # a graph correlates with a rationale in more than this share of draws
 NEAREST = 4
-SEARCHED = 500  # graphs of each class in which a structure without chemistry is sought
 
 
 @dataclass(frozen=True)
@@ -58,6 +50,8 @@ class Enrichment:
 
     @property
     def p_value(self) -> float:
+        from scipy.stats import fisher_exact  # slow to import, and only this needs it
+
         table = [[self.own, self.own_total - self.own], [self.others, self.others_total - self.others]]
         return float(fisher_exact(table, alternative="greater").pvalue)
 
@@ -104,7 +98,7 @@ def data_evidence(
             else None
             for some in (substructures, fresh)
         ]
-        alerts = [] if structure is None else alerts_of(structure, train.schema)
+        alerts = [] if structure is None else kind_of(train.schema).alerts(structure)
         own = near[:, number].masked_fill(train.y != label, -1.0)
         best = own.topk(min(NEAREST, int((train.y == label).sum())))
         result.append(
@@ -133,41 +127,13 @@ def enrichment(what: str, holds: Tensor, y: Tensor, label: int) -> Enrichment:
     return Enrichment(what, *(int(mask.sum()) for mask in (holds & own, own, holds & other, other)))
 
 
-def alerts_of(structure: Structure, schema: Schema) -> list[str]:
-    """Structural alerts that a molecule's structure holds; where it was cut there is no hydrogen."""
-    molecule = fragment_of(structure, schema) if schema.kind == "molecule" else None
-    return [] if molecule is None else list(alerts_in(molecule))
-
-
 def _substructure_index(graphs: PackedGraphs) -> SubstructureIndex:
-    """All molecules; of other graphs a number that can be substructures, evenly from each class."""
-    if graphs.schema.kind == "molecule":
+    """As many graphs as can be searched, evenly from each class."""
+    most = kind_of(graphs.schema).searched
+    if most is None:
         return SubstructureIndex(graphs)
     chosen: list[Tensor] = []
     for label in range(graphs.num_classes):
         own = torch.where(graphs.y == label)[0]
-        chosen.append(own[:: max(1, -(-len(own) // SEARCHED))])
+        chosen.append(own[:: max(1, -(-len(own) // most))])
     return SubstructureIndex(graphs.select(torch.cat(chosen).sort().values))
-
-
-def agreement(
-    structures: Sequence[Structure | None], others: Sequence[Structure | None], schema: Schema
-) -> list[float]:
-    """How well each structure is found again among the structures of another run, in [0, 1].
-
-    Molecules: the best Tanimoto similarity of their Morgan fingerprints; other graphs: is there an isomorphic one?
-    """
-    mine, theirs = ([one for one in group if one is not None] for group in (structures, others))
-    if schema.kind == "molecule":
-        prints = [[_fingerprint(one, schema) for one in group] for group in (mine, theirs)]
-        return [max(map(float, DataStructs.BulkTanimotoSimilarity(one, prints[1])), default=0.0) for one in prints[0]]
-    graphs = [[as_networkx(one) for one in group] for group in (mine, theirs)]
-    same = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
-    return [float(any(nx.is_isomorphic(one, other, same) for other in graphs[1])) for one in graphs[0]]
-
-
-def _fingerprint(structure: Structure, schema: Schema) -> DataStructs.ExplicitBitVect:
-    """Morgan fingerprint of radius 2; of what is no molecule an empty one."""
-    molecule = structure_to_mol(structure, schema) or Chem.Mol()
-    Chem.GetSSSR(molecule)
-    return rdFingerprintGenerator.GetMorganGenerator(radius=2).GetFingerprint(molecule)

@@ -5,16 +5,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.atoms import read_token
-from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.chemistry.structures import graphs_from_structures
-from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
+from graphfnp.kinds.plain import PlainGraphs
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.randomness import stream
 from graphfnp.rationales.candidates import Candidates, drawn_candidates, nearest_parts
-from graphfnp.rationales.config import DecodingConfig, counted_size, decoding_for
+from graphfnp.rationales.config import DecodingConfig, decoding_for
 from graphfnp.rationales.correlations import correlations
 from graphfnp.rationales.kernels import specific_kernel, structure_kernels
 from graphfnp.rationales.pruning import pruned
@@ -43,13 +43,14 @@ def find_rationales(
     classifier.eval()
     config = config or decoding_for(classifier.schema)
     candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)
-    valid = [k for k, one in enumerate(candidates.structures) if is_valid(one, classifier.schema)]
+    kind = kind_of(classifier.schema)
+    valid = [k for k, one in enumerate(candidates.structures) if kind.is_valid(one)]
     nothing = torch.zeros(len(rationales))
     if not valid:
         return replace(rationales, structures=(None,) * len(rationales), similarity=nothing, source=())
     structures, source = [candidates.structures[k] for k in valid], [candidates.source[k] for k in valid]
     score = specific_kernel(structure_kernels(model, structures), rationales)
-    chosen = _smallest_of_the_best(score, structures, source, classifier.schema)
+    chosen = _smallest_of_the_best(score, structures, source, kind)
     owner = torch.arange(len(rationales))
     floor = NEARLY * score.amax(0)
     small = pruned(model, rationales, [structures[k] for k in chosen], owner, floor, config)
@@ -87,10 +88,10 @@ def _candidates(
 
 
 def _smallest_of_the_best(
-    score: Tensor, structures: list[Structure], source: list[Source], schema: Schema
+    score: Tensor, structures: list[Structure], source: list[Source], kind: PlainGraphs
 ) -> list[int]:
     """For each rationale the smallest structure within 90 % of the best score, the better of equals."""
-    size = torch.tensor([counted_size(one.node_type, schema) for one in structures], dtype=torch.double)
+    size = torch.tensor([kind.size(one) for one in structures], dtype=torch.double)
     made_up = torch.tensor([one == "decoder" for one in source], dtype=torch.double)
     order = (MADE_UP * made_up + size)[:, None] - score.double()  # a score is below one
     return order.masked_fill(score < NEARLY * score.amax(0), torch.inf).argmin(0).tolist()
@@ -111,14 +112,3 @@ def _shared(model: TrainedModel, rationales: Rationales, small: list[Structure],
         else:
             taken.append(j)
     return result
-
-
-def is_valid(structure: Structure, schema: Schema) -> bool:
-    """A molecule where it should be one; where names carry no charges, one whose restored charges cancel."""
-    if schema.kind != "molecule":
-        return True
-    molecule = structure_to_mol(structure, schema)
-    if molecule is None or molecule.GetNumHeavyAtoms() == 0:
-        return False
-    charged = any(read_token(name)[1] for name in schema.node_types)
-    return charged or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0

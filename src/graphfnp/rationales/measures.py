@@ -4,11 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from graphfnp.chemistry.patterns import SubstructureIndex
-from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
 from graphfnp.methods.rationales import Rationales
@@ -25,6 +23,8 @@ def rationale_measures(
     model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, seed: int = 0
 ) -> tuple[list[dict[str, float | None]], dict[str, float]]:
     """Of each rationale ``link_precision``, ``holder_auc`` and ``deletion``; of the model all that is not of one."""
+    from sklearn.metrics import roc_auc_score  # a second to import, and stored rationales come without
+
     kappa = graph_kernels(model, graphs)
     scores = link_scores(kappa, graphs.y, rationales.label)
     substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
@@ -61,6 +61,8 @@ def rationale_measures(
 
 def foreign_scores(own: Any, foreign: Any, name: str) -> dict[str, float]:
     """How well distance alone tells foreign graphs from a model's own test graphs, and how sure it is of them."""
+    from sklearn.metrics import roc_auc_score
+
     truth = [0] * len(own.distance) + [1] * len(foreign.distance)
     return {
         f"{name}_auroc": float(roc_auc_score(truth, torch.cat([own.distance, foreign.distance]).numpy())),
@@ -71,8 +73,7 @@ def foreign_scores(own: Any, foreign: Any, name: str) -> dict[str, float]:
 def with_permuted_features(graphs: PackedGraphs, seed: int = 0) -> PackedGraphs:
     """The same structures, their nodes' features shuffled within each graph."""
     noise = torch.rand(len(graphs.x), generator=stream(seed, "permuted"), dtype=torch.double)
-    owner = torch.repeat_interleave(torch.arange(len(graphs)), graphs.node_ptr.diff())
-    return replace(graphs, x=graphs.x[torch.argsort(owner + noise)])
+    return replace(graphs, x=graphs.x[torch.argsort(graphs.node_owner + noise)])
 
 
 def deletion(
@@ -102,7 +103,6 @@ def deletion(
     kernel = []
     for left_out in (inside, part):
         rest = induced_subgraphs(batch, torch.where(~left_out)[0])
-        if graphs.schema.features == "degree":
-            rest = replace(rest, x=degree_feature(rest.edge_index, rest.num_nodes))
+        rest = replace(rest, x=graphs.schema.refeaturised(rest.x, rest.edge_index))
         kernel.append(model.classifier.correlation_probability(rest)[:, rationale])
     return float((kernel[1] - kernel[0]).mean())

@@ -1,4 +1,4 @@
-"""Where in a graph the links come from: what the neighbourhood of each node says by itself."""
+"""Where in a graph the links come from: what each node says in its graph, and what its neighbourhood says alone."""
 
 import torch
 from torch import Tensor
@@ -7,43 +7,68 @@ from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.prediction.predict import NODE_BUDGET, TrainedModel
 
+LARGEST_NEIGHBOURHOOD = 64  # nodes; one that may hold more ends with the neighbours: hubs reach everything in two steps
+
+
+def node_links(model: TrainedModel, graphs: PackedGraphs, target: Tensor) -> Tensor:
+    """[nodes] in [0, 1]: how strongly each node is linked to the class ``target`` [graphs]: the mean of both readings.
+
+    The state of a node knows what surrounds a reason; of a neighbourhood by itself nothing else was seen.
+    """
+    return torch.stack(node_readings(model, graphs, target)).mean(0)
+
 
 @torch.no_grad()
-def node_links(model: TrainedModel, graphs: PackedGraphs, target: Tensor) -> Tensor:
-    """[nodes] in [0, 1]: how strongly the surroundings of a node alone are linked to the class ``target`` [graphs].
+def node_readings(model: TrainedModel, graphs: PackedGraphs, target: Tensor) -> tuple[Tensor, Tensor]:
+    """P(some link of the class) = 1 - prod_{j of the class} (1 - kappa_j) of each node, [nodes], read in two ways.
 
-    A neighbourhood, a node with its neighbours, is a small graph: its P(some link of the class) =
-    1 - prod_{j of the class} (1 - kappa_j) is asked of the model as of any graph. A node has the mean over the
-    neighbourhoods that hold it, small ones counting more.
+    First: the state of the node, as it is in its graph, stands for the embedding of a graph. Second: the neighbourhood
+    of each node, all within two steps, is encoded by itself, and a node has the mean over the neighbourhoods that hold
+    it, small ones counting more.
     """
     classifier = model.classifier
     rationales = classifier.rationales()
     assert rationales is not None
     classifier.eval()
-    found = []
-    for index in graphs.batch_indices(256, node_budget=NODE_BUDGET // 4):
+    states, alone = [torch.zeros(0)], [torch.zeros(0)]
+    for index in graphs.batch_indices(256, node_budget=NODE_BUDGET // 8):
         batch = graphs.batch(index)
-        balls, centre, member = neighbourhoods(batch, graphs.schema.features)
-        kappa = classifier.correlation_probability(balls)
-        own = rationales.label == target[index][batch.batch][:, None]
-        linked = 1 - torch.where(own, 1 - kappa, 1.0).prod(-1)
-        weight = balls.sizes[centre].reciprocal()
+        of_class = rationales.label == target[index][batch.batch][:, None]
+        states.append(_some_link(classifier.node_correlation(batch), of_class))
+        small, centre, member = neighbourhoods(batch, graphs.schema.features)
+        linked = _some_link(classifier.correlation_probability(small), of_class)
+        weight = small.sizes[centre].reciprocal()
         total = torch.zeros(2, batch.num_nodes).index_add_(1, member, torch.stack([linked[centre] * weight, weight]))
-        found.append(total[0] / total[1])
-    return torch.cat(found) if found else torch.zeros(0)
+        alone.append(total[0] / total[1])
+    return torch.cat(states), torch.cat(alone)
+
+
+def _some_link(kappa: Tensor, of_class: Tensor) -> Tensor:
+    return 1 - torch.where(of_class, 1 - kappa, 1.0).prod(-1)
 
 
 def neighbourhoods(batch: Batch, features: str) -> tuple[Batch, Tensor, Tensor]:
-    """For each node the graph of it and its neighbours; and for each node of those its centre and who it is."""
+    """For each node the graph of all within two steps of it; and for each node of those its centre and who it is."""
     count, (source, target) = batch.num_nodes, batch.edge_index
-    everyone = torch.arange(count)
-    key = torch.cat([everyone * count + everyone, target * count + source]).unique()
+    degree = torch.bincount(target, minlength=count)
+    first = degree.cumsum(0) - degree  # edges are sorted by target
+
+    def edges_into(node: Tensor) -> tuple[Tensor, Tensor]:
+        """For each edge into one of these nodes: the place of the node among them, and the edge."""
+        repeats = degree[node]
+        row = torch.repeat_interleave(torch.arange(len(node)), repeats)
+        start = torch.repeat_interleave(repeats.cumsum(0) - repeats, repeats)
+        return row, first[node[row]] + torch.arange(len(row)) - start
+
+    itself = torch.arange(count)
+    key = torch.cat([itself * count + itself, target * count + source]).unique()
+    reach = 1 + torch.zeros_like(degree).index_add_(0, target, degree[source])
+    growing = key[reach[key // count] <= LARGEST_NEIGHBOURHOOD]
+    row, edge = edges_into(growing % count)
+    key = torch.cat([key, growing[row] // count * count + source[edge]]).unique()
     centre, member = key // count, key % count
     # Edges into a member are edges of the neighbourhood if they come from another member of it.
-    degree = torch.bincount(target, minlength=count)
-    first, repeats = degree.cumsum(0) - degree, degree[member]
-    row = torch.repeat_interleave(torch.arange(len(key)), repeats)
-    edge = first[member[row]] + torch.arange(len(row)) - torch.repeat_interleave(repeats.cumsum(0) - repeats, repeats)
+    row, edge = edges_into(member)
     sought = centre[row] * count + source[edge]
     place = torch.searchsorted(key, sought).clamp(max=len(key) - 1)
     inside = key[place] == sought

@@ -1,16 +1,14 @@
 """Concise structures: what the kernel does not need is left out."""
 
-import networkx as nx
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.fragments import units
-from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure, as_networkx, substructure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.rationales.config import DecodingConfig, counted_size
+from graphfnp.rationales.config import DecodingConfig
 from graphfnp.rationales.kernels import specific_kernel, structure_kernels
 
 
@@ -42,16 +40,17 @@ def pruned(
 
 
 def smaller_parts(structure: Structure, schema: Schema, config: DecodingConfig) -> list[Structure]:
-    """The structure less one unit, for each unit that can go: what is left is connected, large enough, a molecule."""
+    """The structure less one unit, for each whose rest is connected, large enough, and can be written."""
+    import networkx as nx  # slow to import, and only finding rationales needs it
+
     whole, graph = set(range(structure.num_nodes)), as_networkx(structure)
     parts = []
-    for unit in units(structure, schema):
+    kind = kind_of(schema)
+    for unit in kind.units(structure):
         rest = whole - unit
         if not rest or not nx.is_connected(graph.subgraph(rest)):
             continue
         smaller = substructure(structure, rest)
-        if counted_size(smaller.node_type, schema) < config.smallest:
-            continue
-        if schema.kind != "molecule" or structure_to_mol(smaller, schema) is not None:
+        if kind.size(smaller) >= config.smallest and kind.can_be_written(smaller):
             parts.append(smaller)
     return parts

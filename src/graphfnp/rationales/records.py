@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphfnp.chemistry.attachments import fragment_smiles
-from graphfnp.chemistry.patterns import smarts_of
-from graphfnp.chemistry.structures import structure_to_smiles
-from graphfnp.graphs.motifs import motif_name
+from graphfnp.errors import percent
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
-from graphfnp.rationales.evidence import DataEvidence, Enrichment, agreement
+from graphfnp.rationales.evidence import DataEvidence, Enrichment
 
+NAMES = ("smiles", "fragment", "smarts", "motif", "words")
 NO_STRUCTURE = "no small structure reaches kernel .5; the best has {:.2f}"
 
 
@@ -55,21 +54,17 @@ def _record(
     rationales: Rationales, schema: Schema, number: int, found: DataEvidence | None, stability: float | None
 ) -> dict[str, Any]:
     structure = rationales.structures[number] if rationales.structures else None
-    molecule = schema.kind == "molecule"
-    smiles = structure_to_smiles(structure, schema) if molecule and structure is not None else None
+    kind = kind_of(schema)
     label = schema.class_names[int(rationales.label[number])]
     record: dict[str, Any] = {
         "rationale": number + 1,  # R1 is the first
         "label": label,
         "num_nodes": 0 if structure is None else structure.num_nodes,
-        "valid": structure is not None and (smiles is not None or not molecule),
+        "valid": structure is not None and kind.can_be_written(structure),
         "reason": None if structure is not None else _unreached(rationales, number),
         "same_as": same_as(rationales, number) if rationales.structures else None,
-        "smiles": smiles,
-        "fragment": fragment_smiles(structure, schema) if smiles is not None and structure is not None else None,
-        "smarts": smarts_of(structure, schema) if smiles is not None and structure is not None else None,
-        "motif": motif_name(structure) if structure is not None and schema.kind == "graph" else None,
-        "words": phrase(structure) if structure is not None and structure.names else None,
+        **dict.fromkeys(NAMES),
+        **({} if structure is None else kind.names(structure)),
         "alerts": [] if found is None else [alert.what for alert in found.alerts],
         "source": rationales.source[number] if rationales.source else None,
         "class_probability": _number(rationales.class_probability, number),
@@ -113,11 +108,6 @@ def sentence(record: dict[str, Any], found: DataEvidence) -> str:
     return "; ".join([text, *said]) + "."
 
 
-def phrase(structure: Structure) -> str:
-    """The words of a tree as they are read, their heads before or after as the tree was written."""
-    return " ".join(structure.names)
-
-
 def _present(found: Enrichment, label: str) -> str:
     own, others = found.shares
     return f"present in {_percent(own)} of {label} and {_percent(others)} of the others ({_sureness(found)})"
@@ -143,14 +133,14 @@ def _stability(rationales: Rationales, schema: Schema, others: Sequence[Rational
         return [None] * len(rationales)
     result: list[float | None] = []
     for number, label in enumerate(rationales.label.tolist()):
-        if rationales.structures[number] is None:
+        structure = rationales.structures[number]
+        if structure is None:
             result.append(None)
             continue
         again = [
-            agreement(
-                [rationales.structures[number]],
-                [one for one, own in zip(other.structures, other.label.tolist(), strict=True) if own == label],
-                schema,
+            kind_of(schema).similarities(
+                [structure],
+                [one for one, own in zip(other.structures, other.label, strict=True) if one and own == label],
             )[0]
             for other in others
         ]
@@ -167,6 +157,5 @@ def _number(values: Any, number: int) -> float | None:
 
 
 def _percent(share: float) -> str:
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{100 * share:.1f} %"
-    return f"{100 * share:.0f} %"
+    """Near 0 and 1 a decimal tells "nearly" from "quite"."""
+    return percent(share, 1 if 0 < share < 0.01 or 0.99 < share < 1 else 0)

@@ -45,7 +45,5 @@ def with_usual_features(structures: Sequence[Structure], graphs: PackedGraphs) -
 
 def _words(graphs: PackedGraphs) -> list[str]:
     """One for each node; none if they are not known."""
-    if graphs.schema.kind != "text" or graphs.text is None:
-        return []
-    words = [word for text in graphs.text for word in text.split()]
+    words = [word for sentence in graphs.words for word in sentence]
     return words if len(words) == len(graphs.x) else []

@@ -1,6 +1,6 @@
 """Pages of cards: a drawing, a sentence, facts and small drawings on each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,13 +61,21 @@ def write_cards(
     plates: Sequence[Thumb] = (),
     width: int = 360,
     thumbs: int = 4,
+    legend: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
 ) -> Path:
-    """One self-contained HTML page."""
+    """One self-contained HTML page; ``legend`` as :func:`graphfnp.report.drawing.legend` has it."""
     environment = Environment(
         loader=PackageLoader("graphfnp.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     page = environment.get_template("gallery.html").render(
-        title=title, lead=lead, groups=groups, footer=footer, plates=plates, width=width, thumbs=thumbs
+        title=title,
+        lead=lead,
+        groups=groups,
+        footer=footer,
+        plates=plates,
+        width=width,
+        thumbs=thumbs,
+        legend=legend or {},
     )
     path.write_text(page, encoding="utf-8")
     return path

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-import networkx as nx
 import numpy as np
 from rdkit import rdBase
 
@@ -20,6 +19,8 @@ from graphfnp.report.sketch import Dot, Picture, Sketch, Stroke, Word
 MOST_NODES = 400  # of a larger graph only a part is drawn
 DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
 
+LEGEND = 14  # types named in a legend
+
 Pairs = Collection[tuple[int, int]]
 
 
@@ -31,15 +32,12 @@ def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (),
         graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
     )
     truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
-    text = None if graphs.text is None else graphs.text[0]
-    if text is not None and graphs.schema.features == "molecule":
+    if graphs.text is not None and graphs.schema.features == "molecule":
         with rdBase.BlockLogs():
-            molecule = read_molecule(text)
+            molecule = read_molecule(graphs.text[0])
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
             return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), truth if known else ())
-    if text is not None and graphs.schema.kind == "text" and len(text.split()) == structure.num_nodes:
-        return _sketch_words(text.split(), structure, nodes, truth)
     return picture_structure(structure, graphs.schema, nodes, truth)
 
 
@@ -66,6 +64,18 @@ def edge_style(schema: Schema, number: int) -> tuple[str, str]:
     if schema.kind == "molecule" or number == 0:
         return SOFT, ""
     return hue(number), DASHES[number % len(DASHES)]
+
+
+def legend(schema: Schema) -> dict[str, list[dict[str, str]]]:
+    """Colours of the node and edge types, where a drawing needs them explained; chemists know those of elements."""
+    if schema.kind == "molecule":
+        return {}
+    nodes = [{"name": name, "colour": node_colour(schema, k)} for k, name in enumerate(schema.node_types[:LEGEND])]
+    edges = [
+        {"name": name, "colour": edge_style(schema, k)[0], "dash": edge_style(schema, k)[1]}
+        for k, name in enumerate(schema.edge_types[:LEGEND])
+    ]
+    return {kind: types for kind, types in (("Nodes", nodes), ("Edges", edges)) if len(types) > 1}
 
 
 def _sketch_layout(structure: Structure, schema: Schema, nodes: Collection[int], edges: Pairs) -> Sketch:
@@ -140,6 +150,8 @@ def _sketch_words(words: Sequence[str], structure: Structure, nodes: Collection[
 
 def _shown_nodes(structure: Structure) -> list[int]:
     """All nodes in order; of a graph too large to draw, those around the node with most neighbours."""
+    import networkx as nx  # slow to import, and only large graphs need it
+
     if structure.num_nodes <= MOST_NODES:
         return list(range(structure.num_nodes))
     graph = nx.Graph([edge[:2] for edge in structure.edges])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
@@ -12,7 +13,7 @@ from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
 RECORDS = "explanations.json"
@@ -102,7 +103,7 @@ def write_explanations(
         called = record.get("name") or f"row {record['row']}"
         cards.append(
             Card(
-                name, f"{record['class']}, {100 * record['probability']:.0f} %",
+                name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
                 code=[called, *([record["input"]] if record["input"] else [])],
@@ -120,7 +121,9 @@ def write_explanations(
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model is None or model.conformal is None else model.conformal.notes(schema.class_names):
         footer += f" {note}."
-    return write_cards(folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN)
+    return write_cards(
+        folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
+    )
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from graphfnp.errors import percent
 from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.selective import risk_coverage
 from graphfnp.prediction.predictions import Predictions
@@ -83,7 +84,7 @@ def confidence_histogram(predictions: Predictions) -> Figure:
                 color=colour,
                 linewidth=1.4,
                 linestyle=(0, (4, 2)),
-                label=f"{name} {100 * values.mean():.1f} %",
+                label=f"{name} {percent(values.mean(), 1)}",
             )
     axes.set(
         xlabel="confidence: probability of the predicted class", ylabel="graphs", xlim=(left, 1), title="Confidence"
@@ -109,7 +110,7 @@ def risk_coverage_curve(predictions: Predictions) -> Figure:
     axes.fill_between(coverage, low, high, color=hue(0), alpha=0.16, linewidth=0, label="95 % interval")
     axes.plot(coverage, right, color=hue(0), label="the most certain graphs")
     axes.axhline(
-        right[-1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)), label=f"all graphs: {100 * right[-1]:.1f} %"
+        right[-1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)), label=f"all graphs: {percent(right[-1], 1)}"
     )
     axes.set(
         xlabel="share of graphs answered, most certain first", ylabel="share that was right", xlim=(0, 1),
@@ -159,4 +160,4 @@ def _calibration_words(metrics: Mapping[str, object]) -> str:
     if ece is None:
         return ""
     between = "" if interval is None else f" ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
-    return f"ECE {100 * ece:.1f} %{between}" + ("" if floor is None else f", floor {100 * floor:.1f} %")
+    return f"ECE {percent(ece, 1)}{between}" + ("" if floor is None else f", floor {percent(floor, 1)}")

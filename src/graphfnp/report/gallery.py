@@ -9,12 +9,13 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from graphfnp.chemistry.patterns import SubstructureIndex
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_svg
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.palette import hue
@@ -62,7 +63,7 @@ def write_gallery(
         for name, (caption, figure) in _captioned(figures or {}).items()
     ]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
-    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2)
+    return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
 
 
 def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
@@ -93,14 +94,14 @@ def _card(
         tags.append(Tag({"decoder": "from the decoder", "training part": "part of a training graph"}[record["source"]]))
     facts = [
         ("kernel to the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also))),
-        ("p(class) of the structure alone", _percent(record["class_probability"])),
+        ("p(class) of the structure alone", percent(record["class_probability"])),
     ]
     measured = (("link precision, test", "link_precision"), ("coverage of its class, training", "coverage"))
-    facts += [(said, ", ".join(_percent(one.get(key)) for one in (record, *also))) for said, key in measured]
+    facts += [(said, ", ".join(percent(one.get(key)) for one in (record, *also))) for said, key in measured]
     further = (("holders against others, AUROC", "holder_auc"), ("fall of the kernel without it", "deletion"))
     facts += [(said, f"{record[key]:.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
-        facts.append(("found again by other seeds", _percent(record["stability"])))
+        facts.append(("found again by other seeds", percent(record["stability"])))
     drawing = Markup('<p class="none">{}</p>').format(_sentence(record["reason"] or ""))
     if structure is not None:
         drawing = drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder)
@@ -140,7 +141,3 @@ def _edges_among(graphs: PackedGraphs, index: int, nodes: Sequence[int]) -> list
     start, end = graphs.edge_ptr[index : index + 2].tolist()
     pairs = graphs.edge_index[:, start:end].T.tolist()
     return [(a, b) for a, b in pairs if a in nodes and b in nodes]
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.0f} %"

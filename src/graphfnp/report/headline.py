@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from graphfnp import errors
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.wilson import wilson
 
@@ -31,7 +32,8 @@ class Card:
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    return f"{100 * share:.{decimals}f}\N{NO-BREAK SPACE}%"
+    """In one piece at the end of a line."""
+    return errors.percent(share, decimals).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def number_of(metrics: Mapping[str, object], *path: str) -> float | None:

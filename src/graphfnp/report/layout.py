@@ -1,9 +1,6 @@
 """Where to put the nodes of a graph on paper."""
 
-import networkx as nx
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import shortest_path
 
 EXACT = 120  # up to here every pairwise distance counts; above, springs
 LONGEST_EDGE = 58  # so that a graph of three nodes does not fill the box
@@ -11,6 +8,8 @@ LONGEST_EDGE = 58  # so that a graph of three nodes does not fill the box
 
 def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, margin: float = 14) -> np.ndarray:
     """[nodes, 2] within the box, the long side of the graph along the box's; the same graph is always placed alike."""
+    import networkx as nx  # slow to import, and molecules are drawn without
+
     graph = nx.Graph()
     graph.add_nodes_from(range(num_nodes))
     graph.add_edges_from(edges.tolist())
@@ -27,6 +26,9 @@ def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, 
 
 def _distances(num_nodes: int, edges: np.ndarray) -> dict[int, dict[int, float]]:
     """Hops between nodes; a little more than the longest path between parts that are not connected."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import shortest_path
+
     hops = shortest_path(
         csr_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(num_nodes, num_nodes)),
         directed=False,

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from torch import Tensor
 
+from graphfnp.errors import percent
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import in_style, short_name
@@ -125,8 +126,8 @@ def project(points: np.ndarray, method: Literal["pca", "tsne"] = "pca") -> tuple
         reduced = found.fit_transform(points)
         flat[:, : reduced.shape[1]], share[: reduced.shape[1]] = reduced, found.explained_variance_ratio_
     return flat, (
-        f"principal component 1 ({100 * share[0]:.0f} % of variance)",
-        f"principal component 2 ({100 * share[1]:.0f} %)",
+        f"principal component 1 ({percent(share[0])} of variance)",
+        f"principal component 2 ({percent(share[1])})",
     )
 
 
@@ -142,4 +143,4 @@ def _class_brackets(axes: Axes, label: Tensor, class_names: Sequence[str]) -> No
 def _row_name(predictions: Predictions, class_names: Sequence[str], graph: int) -> str:
     said, true = int(predictions.label[graph]), int(predictions.y[graph])
     verdict = "" if true in (-1, said) else f" (is {class_names[true]})"
-    return f"#{graph}  {class_names[said]} {100 * float(predictions.confidence[graph]):.0f} %{verdict}"
+    return f"#{graph}  {class_names[said]} {percent(float(predictions.confidence[graph]))}{verdict}"

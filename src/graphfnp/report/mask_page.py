@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphfnp.errors import percent
 from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.records import explanation_records
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, drawn, write_cards
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
 PAGE = "explanation.html"
@@ -43,7 +44,14 @@ def write_masks(
     footer = (
         f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the mask of every edge and node."
     )
-    write_cards(folder / PAGE, title, lead, _groups(cards, found.target.tolist(), graphs.schema), footer)
+    write_cards(
+        folder / PAGE,
+        title,
+        lead,
+        _groups(cards, found.target.tolist(), graphs.schema),
+        footer,
+        legend=legend(graphs.schema),
+    )
     return records
 
 
@@ -65,14 +73,14 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         )  # fmt: skip
         picture = picture_structure(structure, schema)
         size = f"{structure.num_nodes} nodes, {len(edges)} edges"
-        heading = f"{schema.class_names[label]}, {100 * sure:.0f} %"
+        heading = f"{schema.class_names[label]}, {percent(sure)}"
         cards.append((label, Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size)))
     write_json(folder / "generated.json", records)
     lead = (
         "Graphs made to make the model sure of a class. They explain the model, not an input, and need not be real.",
     )
     groups = _groups([card for _, card in cards], [label for label, _ in cards], schema)
-    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.")
+    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
     return records
 
 

@@ -1,6 +1,5 @@
 """Write a Report as one self-contained HTML page, and every figure of it as SVG and PNG files beside the page."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -8,10 +7,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.graphs.packed import Schema
 from graphfnp.methods.rationales import leans_on
 from graphfnp.prediction.domain import VERDICTS
-from graphfnp.report.drawing import edge_style, node_colour, picture_graph, picture_structure
+from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
 from graphfnp.report.headline import headline, percent, promise
@@ -24,7 +22,6 @@ from graphfnp.report.sketch import Picture
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
-LEGEND = 14  # types named in a legend
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -47,7 +44,7 @@ def write_report(report: Report, folder: Path) -> Path:
         figures=_figures(report, files),
         rationales=_rationale_groups(report, files),
         graphs=_graph_groups(report, files),
-        legend=_legend(report),
+        legend=legend(report.graphs.schema),
         hue=hue,
         unknown=SOFT,
     )
@@ -192,16 +189,3 @@ def _links(report: Report, graph: int) -> list[dict]:
         for j in chosen
         if weight[j] >= 0.005
     ]
-
-
-def _legend(report: Report) -> dict[str, Sequence[Mapping[str, str]]]:
-    """Colours of the node and edge types, where a drawing needs them explained."""
-    schema: Schema = report.graphs.schema
-    if schema.kind == "molecule":
-        return {}
-    nodes = [{"name": name, "colour": node_colour(schema, k)} for k, name in enumerate(schema.node_types[:LEGEND])]
-    edges = [
-        {"name": name, "colour": edge_style(schema, k)[0], "dash": edge_style(schema, k)[1]}
-        for k, name in enumerate(schema.edge_types[:LEGEND])
-    ]
-    return {kind: types for kind, types in (("Nodes", nodes), ("Edges", edges)) if len(types) > 1}

@@ -8,6 +8,7 @@ from matplotlib.image import imread
 from torch import Tensor
 
 from graphfnp.chemistry.patterns import SubstructureIndex
+from graphfnp.errors import percent
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
@@ -45,8 +46,8 @@ def inputs_over_rationales(
             start, end = graphs.edge_ptr[graph : graph + 2].tolist()
             pairs = [(a, b) for a, b in graphs.edge_index[:, start:end].T.tolist() if a in nodes and b in nodes]
             above.imshow(_pixels(picture_graph(graphs, graph, nodes, pairs)))
-            sure = 100 * float(predictions.confidence[graph])
-            title = f"#{graph}: {sure:.0f} %, linked {float(correlation[graph, j]):.2f}"
+            sure = percent(float(predictions.confidence[graph]))
+            title = f"#{graph}: {sure}, linked {float(correlation[graph, j]):.2f}"
             above.set_title(title, fontsize=8, loc="center", pad=2, weight="normal")
     return figure
 

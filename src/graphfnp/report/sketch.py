@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal, NamedTuple, Protocol
 
-from matplotlib.collections import LineCollection, PatchCollection
-from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
-from matplotlib.patches import Circle
-
 from graphfnp.report.palette import PAPER
 
 Point = tuple[float, float]
@@ -88,6 +83,11 @@ class Sketch:
         return "".join([*parts, "</svg>"])
 
     def png(self) -> bytes:
+        from matplotlib.collections import LineCollection, PatchCollection  # slow to import, and SVG comes without
+        from matplotlib.colors import to_rgba
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Circle
+
         figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216)
         figure.set_layout_engine("none")  # the style's own would move the axes
         axes = figure.add_axes((0, 0, 1, 1))

@@ -3,12 +3,13 @@
 import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from graphfnp.errors import InvalidConfig, InvalidRun, listed
 from graphfnp.files import read_json, read_tensors, write_json, write_tensors
@@ -25,6 +26,10 @@ from graphfnp.settings import from_json, to_json
 
 FORMAT = 1
 LARGEST = 2**20  # number among the settings of a model
+ROOM = 2**22  # elements that any model may take
+FACTORIES = {
+    torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.eye, torch.arange,
+}  # fmt: skip
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 METRICS = "metrics.json"
 
@@ -66,8 +71,10 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         )
     tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
     try:
-        _check_sizes(record, tensors, backbone)
-        classifier, calibration = rebuild(record, backbone), Calibration.from_json(record["calibration"])
+        _check_settings(record)
+        with _BoundedTensors(tensors):
+            classifier = rebuild(record, backbone)
+        calibration = Calibration.from_json(record["calibration"])
         if "label_mix" not in record:
             calibration = _for_training_mix(calibration, folder, record)
         conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
@@ -125,19 +132,34 @@ def _named_tensors(path: Path, digest: str | None) -> tuple[dict[str, Tensor], A
     return tensors, record
 
 
-def _check_sizes(record: Mapping[str, Any], tensors: Mapping[str, Tensor], backbone: torch.nn.Module | None) -> None:
-    """Before memory is taken: a record may ask for any size, the file of tensors has what it has."""
+def _check_settings(record: Mapping[str, Any]) -> None:
     large = [number for number in _numbers(record["settings"]) if abs(number) > LARGEST]
     if large:
         raise ValueError(f"a setting of {large[0]}")
-    if backbone is None:
-        try:
-            with torch.device("meta"):
-                expected = rebuild(record)
-                expected.make_room(tensors)
-        except (RuntimeError, NotImplementedError):  # a method that computes while it is made
-            return
-        _check_fit(tensors, expected.state_dict())
+
+
+class _BoundedTensors(TorchFunctionMode):
+    """Refuses new tensors beyond a number of elements: a record may ask for any size, its file has what it has."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        super().__init__()
+        # Several times what ends in the model: constructors also compute.
+        self.left = ROOM + 16 * sum(tensor.numel() for tensor in tensors.values())
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in FACTORIES:
+            self.left -= _asked_for(function, args, kwargs or {})
+            if self.left < 0:
+                raise ValueError("settings that ask for more than its file of tensors holds")
+        return function(*args, **(kwargs or {}))
+
+
+def _asked_for(factory: Any, args: Any, kwargs: Mapping[str, Any]) -> int:
+    """Elements: the product of a shape, given as a tuple or as numbers."""
+    given = [*args, *kwargs.values()]
+    shape = next((one for one in given if isinstance(one, tuple | list)), None)
+    sizes = [abs(int(n)) for n in (given if shape is None else shape) if isinstance(n, int) and not isinstance(n, bool)]
+    return prod(sizes) ** (2 if factory is torch.eye and len(sizes) == 1 else 1)
 
 
 def _check_finite(folder: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:

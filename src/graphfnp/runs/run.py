@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfnp.datasets.dataset import Dataset, Split
-from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
-from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.runs.checkpoint import DOMAIN, METRICS, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
 from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
-from graphfnp.training.state import STATE_FILE
-from graphfnp.training.train import Event, Training, one_process, train
 
-if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+if TYPE_CHECKING:  # what training needs is slow to import, and predictions need none of it
+    from lightning_fabric import Fabric
+
+    from graphfnp.training.train import Event, Training
 
 CONFIG, SPLIT, EPOCHS = "config.json", "split.json", "epochs.jsonl"
 
@@ -104,6 +102,8 @@ class Run:
 
     def dataset(self, data: str | Path | None = None) -> Dataset:
         """The graphs the run was trained on, with the run's own split."""
+        from graphfnp.datasets.load import load
+
         loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
         split = Split.from_json(read_json(self.folder / SPLIT))
         parts = [part for part in (split.train, split.validation, split.test) if len(part)]
@@ -122,13 +122,16 @@ def execute(
     dataset: Dataset | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    watch: Callable[[Event], None] | None = None,
+    watch: "Callable[[Event], None] | None" = None,
     fabric: "Fabric | None" = None,
 ) -> Run:
     """Train as planned into a folder, judge the model on the test part, and leave the record of it.
 
     Of several processes the first alone writes.
     """
+    from graphfnp.datasets.load import load
+    from graphfnp.training.train import one_process, train
+
     fabric = fabric or one_process()
     dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
     if fabric.global_rank == 0:
@@ -148,6 +151,8 @@ def execute(
 
 def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
     """Make sure that the folder is the plan's own, and write down what will be done."""
+    from graphfnp.training.state import STATE_FILE
+
     exists = (folder / CONFIG).exists()
     if exists and not (resume or overwrite):
         raise InvalidRun(
@@ -173,8 +178,11 @@ def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: b
     write_json(folder / CONFIG, record)  # last: it makes the folder a run
 
 
-def _close(plan: Plan, folder: Path, dataset: Dataset, training: Training) -> None:
+def _close(plan: Plan, folder: Path, dataset: Dataset, training: "Training") -> None:
     """Write down what came out; the measures last, since they make the run a finished one."""
+    from graphfnp.metrics.evaluation import evaluate_part
+    from graphfnp.training.state import STATE_FILE
+
     lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
     write_atomically(folder / EPOCHS, lines.encode())
     facts = {"dataset": dataset.name, "epochs": len(training.history), "split": dataset.split.how}
@@ -219,5 +227,5 @@ def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
 
 
 def library_versions() -> dict[str, str]:
-    packages = ("graphfnp", "torch", "torch_geometric", "lightning", "rdkit", "numpy", "scikit-learn")
+    packages = ("graphfnp", "torch", "torch_geometric", "lightning_fabric", "rdkit", "numpy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}, "platform": sys.platform}

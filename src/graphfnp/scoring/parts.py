@@ -34,9 +34,10 @@ class Counts:
 
     @classmethod
     def of(cls, table: pa.Table) -> "Counts":
-        bad = table.filter(pa.array([status != OK for status in table["status"].to_pylist()], pa.bool_()))
-        first = bad[:SHOWN_PROBLEMS].select(["row", "input", "reason"]).to_pylist()
-        return cls(len(table), len(bad), tuple((one["row"], one["input"], one["reason"]) for one in first))
+        failed = [k for k, status in enumerate(table["status"].to_pylist()) if status != OK]
+        row, given, reason = (table[name] for name in ("row", "input", "reason"))
+        first = tuple((row[k].as_py(), given[k].as_py(), reason[k].as_py()) for k in failed[:SHOWN_PROBLEMS])
+        return cls(len(table), len(failed), first)
 
 
 class Parts:

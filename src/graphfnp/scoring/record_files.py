@@ -1,18 +1,15 @@
 """Records to CSV or Parquet files, written in one atomic step with what is known of the model that made them."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import write_json
+from graphfnp.files import atomic, write_json
+from graphfnp.prediction.arrow import column
 
 ENDINGS = (".csv", ".parquet")
 ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
@@ -58,21 +55,12 @@ def write_record_file(
     In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
     """
     check_target(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            if target.suffix == ".csv":
-                _write_csv(file, tables if raw else map(without_formulas, tables), schema)
-            else:
-                _write_parquet(file, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
-            file.flush()
-            os.fsync(file.fileno())
+    with atomic(target) as temporary:
         if target.suffix == ".csv":
+            _write_csv(temporary, tables if raw else map(without_formulas, tables), schema)
             write_json(about_file(target), about)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        else:
+            _write_parquet(temporary, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
 
 
 def renamed(own: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -94,40 +82,59 @@ def column_notes(own: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 def as_cells(columns: pa.Table) -> pa.Table:
     """Columns for CSV, which has no lists or structures: their values as text."""
-    for place, field in enumerate(columns.schema):
-        if pa.types.is_nested(field.type) or pa.types.is_dictionary(field.type) or pa.types.is_binary(field.type):
-            texts = pa.array([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
-            columns = columns.set_column(place, pa.field(field.name, pa.string()), texts)
+    for place, (field, cell) in enumerate(zip(columns.schema, cell_schema(columns.schema), strict=True)):
+        if field.type != cell.type:
+            texts = column([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
+            columns = columns.set_column(place, cell, texts)
     return columns
+
+
+def cell_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema of :func:`as_cells`."""
+
+    def has_cells(kind: pa.DataType) -> bool:
+        return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or pa.types.is_binary(kind))
+
+    return pa.schema([(one.name, one.type if has_cells(one.type) else pa.string()) for one in schema])
 
 
 def beside(columns: pa.Table, records: pa.Table) -> pa.Table:
     """The input's own columns, then the records; a list that is no text stays what it is."""
-    names = renamed(columns.column_names, records.column_names)
-    fields = [pa.field(name, field.type) for name, field in zip(names, columns.schema, strict=True)]
-    schema = pa.schema([*fields, *records.schema])
-    return pa.table([*columns.columns, *records.columns], schema=schema)
+    schema = beside_schema(columns.schema, records.schema)
+    return pa.Table.from_arrays([*columns.columns, *records.columns], schema=schema)
 
 
-def _write_csv(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
-    with pa.csv.CSVWriter(file, schema) as writer:
+def beside_schema(own: pa.Schema, records: pa.Schema) -> pa.Schema:
+    """The schema of :func:`beside`."""
+    names = renamed(own.names, records.names)
+    return pa.schema([*(pa.field(name, field.type) for name, field in zip(names, own, strict=True)), *records])
+
+
+def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+    from pyarrow.csv import CSVWriter  # slow to import: only what is written
+
+    with CSVWriter(file, schema) as writer:
         for table in tables:
             writer.write_table(table)
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
     """Texts that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
-    for place, column in enumerate(table.schema):
-        if pa.types.is_string(column.type):
+    import pyarrow.compute as pc  # slow to import, and only a CSV needs it
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
             formula = pc.match_substring_regex(table[place], _FORMULA)
             formula = pc.and_not(formula, pc.match_substring_regex(table[place], _NUMBER))
             if pc.any(formula).as_py():
                 guarded = pc.binary_join_element_wise("'", table[place], "")
-                table = table.set_column(place, column, pc.if_else(formula, guarded, table[place]))
+                table = table.set_column(place, field, pc.if_else(formula, guarded, table[place]))
     return table
 
 
-def _write_parquet(file: Any, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+def _write_parquet(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+    import pyarrow.parquet as pq
+
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         waiting: list[pa.Table] = []
         for table in tables:

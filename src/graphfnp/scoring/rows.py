@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.datasets.table_files import cell_text, check_parquet, delimiter_of, text_table
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
 HEAD = 500  # rows looked at to find the column of SMILES
@@ -67,9 +67,11 @@ class MoleculeFile:
         names, rows = [field.name for field in self.schema], self._text_rows()
         while some := self._next(rows):
             cells = [[_readable(row[i].strip()) if i < len(row) else "" for row in some] for i in range(len(names))]
-            yield pa.table([pa.array(column, pa.string()) for column in cells], schema=self.schema)
+            yield pa.Table.from_arrays([column(texts, pa.string()) for texts in cells], schema=self.schema)
 
     def _parquet_columns(self) -> Iterator[pa.Table]:
+        import pyarrow.parquet as pq
+
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK):
                 yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
@@ -85,6 +87,8 @@ class MoleculeFile:
     def _describe(self, smiles: str | None) -> None:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
         if self.kind == ".parquet":
+            import pyarrow.parquet as pq  # slow to import, and only such files need it
+
             with pq.ParquetFile(self.path) as file:
                 check_parquet(file, self.path.stat().st_size, self.path.name)
                 head = next(file.iter_batches(HEAD), None)
@@ -162,6 +166,8 @@ class MoleculeFile:
             yield row[self.column].strip() if self.column < len(row) else ""
 
     def _parquet_cells(self) -> Iterator[str]:
+        import pyarrow.parquet as pq
+
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
                 yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())

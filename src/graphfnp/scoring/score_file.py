@@ -12,12 +12,20 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.prediction.records import as_text, record_schema
+from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
 from graphfnp.scoring.parts import Counts, Parts
-from graphfnp.scoring.record_files import as_cells, beside, check_target, column_notes, write_record_file
+from graphfnp.scoring.record_files import (
+    as_cells,
+    beside,
+    beside_schema,
+    cell_schema,
+    check_target,
+    column_notes,
+    write_record_file,
+)
 from graphfnp.scoring.rows import MoleculeFile
 from graphfnp.scoring.scorer import Scorer, Settings
 
@@ -78,13 +86,13 @@ def score_file(
         counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
         if is_csv:
-            schema = as_text(schema.empty_table()).schema
+            schema = text_schema(schema)
         tables = parts.tables(total)
         if keep_columns:
-            own = file.schema if not is_csv else as_cells(file.schema.empty_table()).schema
+            own = cell_schema(file.schema) if is_csv else file.schema
             counts = replace(counts, notes=(*counts.notes, *column_notes(own.names, schema.names)))
             tables = _beside_their_rows(tables, file, is_csv)
-            schema = beside(own.empty_table(), schema.empty_table()).schema
+            schema = beside_schema(own, schema)
         write_record_file(target, tables, schema, _about(scorer.model, file, settings, counts), raw)
         parts.remove()
     return counts

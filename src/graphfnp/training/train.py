@@ -28,7 +28,7 @@ from graphfnp.training.state import STATE_FILE, TrainingState
 from graphfnp.training.weight_average import WeightAverage
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def train(
 
 
 def one_process() -> "Fabric":
-    from lightning.fabric import Fabric  # seconds to import, and only training needs it
+    from lightning_fabric import Fabric  # seconds to import, and only training needs it
 
     return Fabric(accelerator="cpu", devices=1)
 
@@ -123,7 +123,7 @@ class _Loop:
         for step, index in enumerate(indices):
             batch, share = self._shard(index)
             if self.parts:
-                batch = beside_subgraphs(batch, self.parts, self.graphs.schema.features)
+                batch = beside_subgraphs(batch, self.parts, self.graphs.schema)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
                 self._descend(phase, optimizer, batch, encoded, share, sums)

@@ -1,6 +1,6 @@
 """Bayes by Backprop: every weight matrix of the network has a Gaussian of its own, learned by the evidence bound."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import expm1, log
 from typing import Any
 
@@ -9,30 +9,26 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms
-from graphfnp.networks.backbone import BackboneConfig
-from graphfnp.networks.graph_network import GraphNetwork
+from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
+from graphfnp.methods.contract import LossTerms
 from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.randomness import stream
 
 
 @dataclass(frozen=True)
-class BBPConfig:
+class BBPConfig(VanillaConfig):
     """Prior deviation .1; under the evidence bound itself (``kl_weight`` 1) a small dataset teaches nothing.
 
     Weights start with a deviation well below their own size: at .05, which is their size, the noise drowns them and
     30 epochs do not recover.
     """
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     prior_std: float = 0.1
     initial_std: float = 0.01
     kl_weight: float = 0.01
 
 
-class BBP(GraphClassifier):
+class BBP(WholeNetwork):
     """-ELBO / N = E_q[mean loss] + kl_weight KL(q || p) / N, q = prod N(mean, softplus(rho)^2) (Blundell et al. 2015).
 
     Weights of the backbone are drawn once for a batch: all nodes of a graph must see the same weights, since noise of
@@ -40,12 +36,12 @@ class BBP(GraphClassifier):
     (local reparameterisation). Biases and norms are points. A draw of a prediction is one set of weights.
     """
 
+    config: BBPConfig
     num_graphs: Tensor
 
     def __init__(self, schema: Schema, config: BBPConfig | None = None, backbone: nn.Module | None = None) -> None:
-        super().__init__(schema)
-        self.config = config = config or BBPConfig()
-        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+        config = config or BBPConfig()
+        super().__init__(schema, config, backbone)
         means = {name: parameter for name, parameter in self.network.named_parameters() if parameter.ndim > 1}
         self.names = list(means)
         start = log(expm1(config.initial_std))
@@ -54,12 +50,9 @@ class BBP(GraphClassifier):
 
     def encode(self, batch: Batch) -> Tensor:
         if not self.training:
-            return self.network.embed(batch)
+            return super().encode(batch)
         weights = self._draw(None, "backbone.")
         return mean_pool(functional_call(self.network.backbone, weights, (batch,)), batch)
-
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         draws = (self._draw(stream(seed, "bbp", draw)) for draw in range(num_draws))

@@ -1,7 +1,7 @@
 """DeepEnsemble: several networks from different first weights (Lakshminarayanan et al.)."""
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,18 +9,15 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.methods.baselines.vanilla import VanillaConfig
 from graphfnp.methods.contract import GraphClassifier, LossTerms
-from graphfnp.networks.backbone import BackboneConfig
 from graphfnp.networks.graph_network import GraphNetwork
 
 
 @dataclass(frozen=True)
-class DeepEnsembleConfig:
+class DeepEnsembleConfig(VanillaConfig):
     """The settings of every member, and how many there are."""
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     members: int = 5
 
     def __post_init__(self) -> None:

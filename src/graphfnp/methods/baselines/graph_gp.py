@@ -1,29 +1,27 @@
 """Graph-GP: a variational Gaussian process for each class on the features of a graph network (GPyTorch)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from sklearn.cluster import KMeans
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.methods.baselines.vanilla import VanillaConfig
 from graphfnp.methods.contract import GraphClassifier, LossTerms
-from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.backbone import make_backbone
 from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.k_means import k_means
 from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.normalisation import normalised
 
 
 @dataclass(frozen=True)
-class GraphGPConfig:
+class GraphGPConfig(VanillaConfig):
     """A three-layer head of which the last layer is the process."""
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     feature_dim: int = 16
     inducing_points: int = 64
     warm_up: int = 5  # epochs with a linear last layer, before inducing points are placed
@@ -104,12 +102,11 @@ class GraphGP(GraphClassifier):
     @torch.no_grad()
     def place(self, features: Tensor) -> None:
         """Inducing points at the centroids of the features; whitened values L^-1 linear(centroid), K = L L^T."""
+
         strategy = self.process.variational_strategy
-        clusters = min(self.config.inducing_points, len(features.unique(dim=0)))
-        fitted = KMeans(clusters, n_init=1, random_state=0).fit(features.double().cpu().numpy())
-        centres = torch.as_tensor(fitted.cluster_centers_).to(features)
-        points = centres[torch.arange(self.config.inducing_points) % clusters]
-        if clusters < len(points):  # points in one place make K singular
+        centres = k_means(features, self.config.inducing_points, seed=0, restarts=1)
+        points = centres[torch.arange(self.config.inducing_points) % len(centres)]
+        if len(centres) < len(points):  # points in one place make K singular
             points = points + 0.1 * torch.randn_like(points)
         strategy.inducing_points.copy_(points)
         kernel = self.process.covar_module(points).to_dense()

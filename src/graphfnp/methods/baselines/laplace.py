@@ -1,60 +1,46 @@
 """Laplace: a Gaussian over the weights of the last layer, from the curvature of the loss at the end of training."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms
-from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.networks.draws import normal_draws
-from graphfnp.networks.graph_network import GraphNetwork
 
 PRECISIONS = torch.logspace(-4, 4, 81, dtype=torch.double)
 
 
 @dataclass(frozen=True)
-class LaplaceConfig:
+class LaplaceConfig(VanillaConfig):
     """Vanilla training; the prior precision is the one of highest evidence."""
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     prior_precision: float | None = None  # None: chosen by the evidence
 
 
-class Laplace(GraphClassifier):
+class Laplace(WholeNetwork):
     """W_s = W + (H + delta I)^(-1/2) eps, H = sum_g w_g (diag p_g - p_g p_g^T) kron phi_g phi_g^T.
 
     Last-layer Laplace (Daxberger et al. 2021): phi is the input of the last layer with a 1 for the bias, w the class
     weight in the loss, delta the precision of the prior. Until training ends all draws are the same.
     """
 
+    config: LaplaceConfig
     spread: Tensor
 
     def __init__(self, schema: Schema, config: LaplaceConfig | None = None, backbone: nn.Module | None = None) -> None:
-        super().__init__(schema)
-        self.config = config = config or LaplaceConfig()
-        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+        config = config or LaplaceConfig()
+        super().__init__(schema, config, backbone)
         size = sum(parameter.numel() for parameter in self.network.head[-1].parameters())
         self.register_buffer("spread", torch.zeros(size, size))  # (H + delta I)^(-1/2), 0: not known yet
-
-    def encode(self, batch: Batch) -> Tensor:
-        return self.network.embed(batch)
-
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         phi = self._last_input(self.embed(batch, encoded))
         noise = normal_draws(num_draws, len(self.spread), seed, "laplace").to(phi) @ self.spread.T
         weight = self._last_weight() + noise.view(num_draws, self.schema.num_classes, -1)
         return torch.einsum("gi,ski->sgk", phi, weight)
-
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     @torch.no_grad()
     def after_training(self, graphs: PackedGraphs) -> None:

@@ -1,6 +1,6 @@
 """SGLD: stochastic gradient Langevin dynamics; the draws are weights the optimiser has walked through."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -8,18 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms, Phase
-from graphfnp.networks.backbone import BackboneConfig
-from graphfnp.networks.graph_network import GraphNetwork, WeightVector
+from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
+from graphfnp.methods.contract import Phase
+from graphfnp.networks.graph_network import WeightVector
 
 
 @dataclass(frozen=True)
-class SGLDConfig:
+class SGLDConfig(VanillaConfig):
     """Thirty snapshots, one an epoch from the second half of training."""
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     snapshots: int = 30
     burn_in: float = 0.5  # part of the epochs without noise or snapshots
     prior_scale: float = 10.0  # prior variance of a matrix times its columns; biases and norms have a flat prior
@@ -65,9 +62,10 @@ class Langevin(torch.optim.Optimizer):
                     weight -= group["lr"] * state["mean"] / (1 - 0.9**steps) / (size + 1e-8)
 
 
-class SGLD(GraphClassifier):
+class SGLD(WholeNetwork):
     """p(y | G) = mean_s softmax(f(G; theta_s)), theta_s a snapshot of the walk; draws go round the snapshots."""
 
+    config: SGLDConfig
     averages_weights = False  # the mean of a walk is no sample of it
     snapshots: Tensor
     num_taken: Tensor
@@ -75,21 +73,14 @@ class SGLD(GraphClassifier):
     sampling: Tensor
 
     def __init__(self, schema: Schema, config: SGLDConfig | None = None, backbone: nn.Module | None = None) -> None:
-        super().__init__(schema)
-        self.config = config = config or SGLDConfig()
-        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+        config = config or SGLDConfig()
+        super().__init__(schema, config, backbone)
         self.weights = WeightVector(self.network, statistics=True)
         self.register_buffer("snapshots", torch.zeros(config.snapshots, self.weights.size))
         self.register_buffer("num_taken", torch.tensor(0))
         self.register_buffer("num_graphs", torch.tensor(1.0))
         self.register_buffer("sampling", torch.tensor(False))
         self.is_due = False
-
-    def encode(self, batch: Batch) -> Tensor:
-        return self.network.embed(batch)
-
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         taken, capacity = int(self.num_taken), len(self.snapshots)
@@ -98,9 +89,6 @@ class SGLD(GraphClassifier):
         newest_first = [(taken - 1 - back) % capacity for back in range(min(num_draws, taken, capacity))]
         logits = [self.weights.call(self.network, self.snapshots[slot], batch) for slot in newest_first]
         return torch.stack(logits)[torch.arange(num_draws) % len(logits)]
-
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     def phases(self) -> list[Phase]:
         settings = {"prior_scale": self.config.prior_scale, "sampling_rate": self.config.sampling_rate}

@@ -1,37 +1,34 @@
 """SWAG: a Gaussian around the mean of the weights that training passes through in its last part."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms
-from graphfnp.networks.backbone import BackboneConfig
-from graphfnp.networks.graph_network import GraphNetwork, WeightVector
+from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
+from graphfnp.networks.graph_network import WeightVector
 from graphfnp.randomness import stream
 
 
 @dataclass(frozen=True)
-class SWAGConfig:
+class SWAGConfig(VanillaConfig):
     """Rank 20 as in the original; weights are collected once an epoch in the second half of training."""
 
-    backbone: BackboneConfig = field(default_factory=BackboneConfig)
-    head_layers: int = 3
-    head_width: int = 256
     rank: int = 20
     collect_from: float = 0.5  # part of the epochs before the first weights are collected
     scale: float = 1.0  # of the variance of the draws
 
 
-class SWAG(GraphClassifier):
+class SWAG(WholeNetwork):
     """theta_s = mean + sqrt(scale / 2) (sqrt(E theta^2 - mean^2) eps_1 + D eps_2 / sqrt(K - 1)) (Maddox et al. 2019).
 
     D holds the last K deviations of the weights from their running mean. The statistics of the norms are averaged
     along with the weights and are the same in every draw.
     """
 
+    config: SWAGConfig
     averages_weights = False  # SWAG has a mean of its own
     mean: Tensor
     square: Tensor
@@ -39,21 +36,14 @@ class SWAG(GraphClassifier):
     num_collected: Tensor
 
     def __init__(self, schema: Schema, config: SWAGConfig | None = None, backbone: nn.Module | None = None) -> None:
-        super().__init__(schema)
-        self.config = config = config or SWAGConfig()
-        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+        config = config or SWAGConfig()
+        super().__init__(schema, config, backbone)
         self.weights = WeightVector(self.network, statistics=True)
         self.register_buffer("mean", torch.zeros(self.weights.size))
         self.register_buffer("square", torch.zeros(self.weights.num_parameters))
         self.register_buffer("deviations", torch.zeros(config.rank, self.weights.num_parameters))
         self.register_buffer("num_collected", torch.tensor(0))
         self.is_due = False
-
-    def encode(self, batch: Batch) -> Tensor:
-        return self.network.embed(batch)
-
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
 
     def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
         if not int(self.num_collected):
@@ -71,9 +61,6 @@ class SWAG(GraphClassifier):
             + torch.randn(self.config.rank, generator=generator).to(std) @ self.deviations / max(rank - 1, 1) ** 0.5
         )
         return own
-
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.network.head(torch.relu(encoded)), batch.y, batch.weight)}
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.is_due = epoch + 1 > self.config.collect_from * epochs

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.contract import GraphClassifier, LossTerms
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
+from graphfnp.networks.graph_network import GraphNetwork
 from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
 
@@ -43,3 +44,24 @@ class Vanilla(GraphClassifier):
 
     def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
         return {"data": self.cross_entropy(self.head(torch.relu(encoded)), batch.y, batch.weight)}
+
+    def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
+        own = type(self).encode, type(self).draw_logits, type(self).forward
+        return (self.backbone, self.head) if own == (Vanilla.encode, Vanilla.draw_logits, Vanilla.forward) else None
+
+
+class WholeNetwork(Vanilla):
+    """Vanilla as one module, ``network``, for methods that draw its weights."""
+
+    def __init__(self, schema: Schema, config: VanillaConfig, backbone: nn.Module | None = None) -> None:
+        GraphClassifier.__init__(self, schema)
+        self.config = config
+        self.network = GraphNetwork(schema, config.backbone, config.head_layers, config.head_width, backbone)
+
+    @property
+    def backbone(self) -> nn.Module:  # type: ignore[override]
+        return self.network.backbone
+
+    @property
+    def head(self) -> nn.Sequential:  # type: ignore[override]
+        return self.network.head

@@ -40,7 +40,9 @@ class DirectEncoder(nn.Module):
         self.log_std = nn.Parameter(torch.tensor(INITIAL_LOG_STD))
 
     def forward(self, batch: Batch) -> Encoded:
-        state = mean_state(self.backbone, batch)
+        return self.of_state(mean_state(self.backbone, batch))
+
+    def of_state(self, state: Tensor) -> Encoded:
         return Encoded(state, Gaussian(normalised(self.norm, state), self.log_std))
 
 
@@ -54,5 +56,7 @@ class ProjectedEncoder(nn.Module):
         self.mean, self.log_variance = mlp(width, width, dims), mlp(width, width, dims)
 
     def forward(self, batch: Batch) -> Encoded:
-        state = mean_state(self.backbone, batch)
+        return self.of_state(mean_state(self.backbone, batch))
+
+    def of_state(self, state: Tensor) -> Encoded:
         return Encoded(state, Gaussian(self.mean(state), 0.5 * self.log_variance(state)))

@@ -117,6 +117,11 @@ class RationaleModel(GraphClassifier):
         """kappa at the means, [graphs, rationales]."""
         return self._log_correlation(batch, encoded).exp()
 
+    def node_correlation(self, batch: Batch) -> Tensor:
+        """kappa of each node, [nodes, rationales]: its state stands for a graph's."""
+        embedding = self.kernel_embedding(self.encoder.of_state(self.encoder.backbone(batch))).mean
+        return self.correlation.log_probability(embedding, self.rationale_prior().mean).exp()
+
     def _log_correlation(self, batch: Batch, encoded: Encoded | None) -> Tensor:
         return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
 

@@ -1,7 +1,6 @@
 """p(z^R): the rationales, Gaussian embeddings with a class each (Eq. 2)."""
 
 import torch
-from sklearn.cluster import KMeans
 from torch import Tensor, nn
 
 from graphfnp.networks.gaussian import Gaussian
@@ -28,6 +27,8 @@ class RationalePrior(nn.Module):
     @torch.no_grad()
     def start_at_centroids(self, embedding: Tensor, y: Tensor, weight: Tensor | None = None, seed: int = 0) -> None:
         """Put the anchors of each class at the (weighted) k-means centroids of its graphs."""
+        from sklearn.cluster import KMeans  # a second to import, and only training needs it
+
         for label in self.label.unique().tolist():
             own, slots = embedding[y == label], torch.where(self.label == label)[0]
             if len(own) == 0:
