@@ -97,10 +97,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GraphFNPClassifier":
-        """Learn from molecules or graphs and a label for each.
-
-        A row of twice the ``sample_weight`` is learned from twice as often, one of weight 0 not at all.
-        """
+        """Learn from molecules or graphs and a label for each; of twice the weight: learned from twice as often."""
         if self.on_invalid not in ("raise", "nan"):
             raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
         if not 0 < self.validation_fraction < 1:

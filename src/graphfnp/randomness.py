@@ -25,5 +25,8 @@ def isolated(seed: int, *names: object) -> Iterator[None]:
     Evaluation that consumes the global stream would change the model being trained.
     """
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(derive_seed(seed, *names))
+        if torch.accelerator.is_available():
+            torch.manual_seed(derive_seed(seed, *names))
+        else:  # the same, without a note of the stack for each kind of device that is not there
+            torch.default_generator.manual_seed(derive_seed(seed, *names))
         yield

@@ -177,16 +177,30 @@ def test_a_users_module_gets_the_arguments_it_names_and_raw_features_without_in_
     assert torch.equal(reader.seen["x"], batch.x)
     assert torch.equal(reader.seen["batch"], batch.batch)
     typed = shapes(3).batch()
-    reader.linear = nn.Linear(1, 8)
+    reader.linear, reader.in_channels = nn.Linear(1, 8), None
     ModuleBackbone(reader, TYPED)(typed)
+    assert torch.equal(reader.seen["x"], typed.x)
     assert typed.edge_attr is not None
     assert torch.equal(reader.seen["edge_attr"], typed.edge_attr)
 
 
 def test_a_module_of_unknown_width_is_refused_with_the_way_out() -> None:
-    with pytest.raises(InvalidConfig, match="pass out_width"):
-        ModuleBackbone(nn.Linear(4, 8), NUMBERS)
-    assert ModuleBackbone(nn.Linear(4, 8), NUMBERS, out_width=8).out_width == 8
+    module = nn.Linear(4, 8)
+    with pytest.raises(InvalidConfig, match=r"module\.out_channels = \.\.\."):
+        make_classifier("vanilla", NUMBERS, backbone=module)
+    module.out_channels = 8  # type: ignore[assignment]
+    assert make_classifier("vanilla", NUMBERS, backbone=module).backbone.out_width == 8
+
+
+def test_numbers_of_categories_are_not_fed_as_values_in_silence() -> None:
+    reader = Reader()
+    with pytest.raises(InvalidConfig, match="numbers of categories"):
+        make_classifier("vanilla", TYPED, backbone=reader)
+    reader.in_channels = 4
+    reader.linear = nn.Linear(4, 8)
+    batch = shapes(3).batch()
+    make_classifier("vanilla", TYPED, backbone=reader).embed(batch)
+    assert reader.seen["x"].shape == (batch.num_nodes, 4)
 
 
 def test_weighted_edges_for_a_module_that_cannot_take_them_are_refused() -> None:

@@ -18,10 +18,11 @@ SAYS = {
     "add-a-classifier": "model uncertainty, mean",
     "add-an-explainer": "edge ROC-AUC",
     "explainers": "masks of 3 graphs: 18 nodes, 36 edges",
+    "add-a-backbone": "node states of width 32",
     "add-a-dataset": "row 5: 'CC(C)('",
     "add-a-table": "Nothing is missing.",
 }
-PAGES = sorted({*ROOT.glob("docs/*.md"), ROOT / "README.md"})
+PAGES = sorted({*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")})
 
 
 def blocks(page: Path, *languages: str) -> list[str]:

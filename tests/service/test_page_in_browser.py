@@ -196,3 +196,15 @@ def test_it_fits_a_phone_in_light_and_dark(browser: Browser, server, scheme) -> 
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(part) for part in ground[4:-1].split(",")) > 384) == (scheme == "light")
     context.close()
+
+
+def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, server) -> None:
+    page.goto(f"{server.address}/docs")
+    expect(page.locator("#contents a")).to_contain_text(["POST /predict", "POST /explain", "GET /model"])
+    predict = page.locator("#POST-predict")
+    predict.get_by_role("button", name="Send").click()
+    expect(predict.locator("[aria-live] pre")).to_contain_text('"p(permeable)"')
+    page.locator("#POST-draw").get_by_role("button", name="Send").click()
+    expect(page.locator("#POST-draw .answer-picture svg")).to_be_visible()
+    predict.get_by_role("link", name="Answer").click()
+    expect(page.locator("#type-Answer")).to_contain_text("records")

@@ -34,6 +34,24 @@ app.command()(explain)
 app.command()(serve)
 app.command()(bundle)
 
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"graphfnp {version('graphfnp')}")
+        raise typer.Exit
+
+
+@app.callback()
+def graphfnp(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Graph classification that knows what it does not know, and can draw why."""
+
+
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
@@ -141,9 +159,17 @@ def evaluate(
 @app.command()
 def predict(
     run: RunFolder,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="A SMILES, a file of molecules (- is standard input), or a dataset's name."
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write .csv, .parquet or .json instead of printing.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write .csv, .parquet or .json instead of printing; - is CSV on standard output."
+        ),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,

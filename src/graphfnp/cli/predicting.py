@@ -18,6 +18,7 @@ from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.cli.console import err
 from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
+from graphfnp.cli.standard_streams import files_for_streams, shown
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED
@@ -59,7 +60,14 @@ class PredictRequest:
 
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
-    """A record for every row: as a stream from file to file, or all at once where it is shown or not a table."""
+    """A record for every row; ``-`` is standard input, or output as CSV."""
+    with files_for_streams(request.source, request.target) as (source, target):
+        counts = _predicted(folder, replace(request, source=source, target=target))
+    _summarise(counts, request.strict)
+
+
+def _predicted(folder: Path, request: PredictRequest) -> Counts:
+    """As a stream from file to file, or all at once where it is shown or not a table."""
     if request.target is not None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     model = open_run(folder).model
@@ -81,7 +89,7 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
         counts, model = _predict_at_once(model, request)
     if not request.as_json:
         err.print(mix_line(model), style="dim", highlight=False, markup=False)
-    _summarise(counts, request.strict)
+    return counts
 
 
 def _score(model: TrainedModel, request: PredictRequest) -> Counts:
@@ -99,7 +107,7 @@ def _score(model: TrainedModel, request: PredictRequest) -> Counts:
             request.raw,
             request.keep_columns,
         )
-    err.print(f"{counts.rows} rows -> {request.target}", highlight=False, markup=False)
+    err.print(f"{counts.rows} rows -> {shown(request.target)}", highlight=False, markup=False)
     return counts
 
 
@@ -178,7 +186,7 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
     elif request.target is not None:
-        err.print(f"{len(records)} rows -> {request.target}", highlight=False, markup=False)
+        err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
         show_predictions(records, model, settings.level)
     bad = [record for record in records if record["status"] != OK]

@@ -29,6 +29,10 @@ def serve(
         list[str] | None, typer.Option(help="A name that a proxy on this machine sends as Host; may be repeated.")
     ] = None,
     threads: Annotated[int, typer.Option(help="Threads of the model.", min=1)] = 1,
+    log_level: Annotated[
+        str, typer.Option(help="debug, info (a line for each request, without its molecules), warning or error.")
+    ] = "info",
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log a JSON object a line.")] = False,
     data: DataFolder = None,
 ) -> None:
     """Serve predictions, explanations and a page at http://HOST:PORT; ends well on SIGTERM and Ctrl-C."""
@@ -41,7 +45,7 @@ def serve(
     config = ServiceConfig(
         host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds,
         row_seconds=row_seconds, row_megabytes=row_megabytes, most_connections=max_connections,
-        allowed_hosts=tuple(allow_host or ()),
+        allowed_hosts=tuple(allow_host or ()), log_level=log_level, log_json=log_json,
     )  # fmt: skip
 
     try:

@@ -20,6 +20,7 @@ from graphfnp.datasets.smiles_tables import SmilesTable
 from graphfnp.datasets.sources import Files, PackageCopy, located
 from graphfnp.datasets.tu import TUNames
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.plugins import Registry
 
 TU = "https://www.chrsmrrs.com/graphkerneldatasets"
 MOLECULENET = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"
@@ -181,4 +182,4 @@ ENTRIES = (
     ),
 )  # fmt: skip
 
-CATALOGUE = {entry.name: entry for entry in ENTRIES}
+CATALOGUE = Registry("graphfnp.datasets", Entry, {entry.name: entry for entry in ENTRIES})

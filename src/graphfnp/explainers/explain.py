@@ -24,6 +24,7 @@ from graphfnp.explainers.pg_explainer import PGExplainer, pg_settings
 from graphfnp.explainers.subgraphx import SubgraphX, subgraphx_settings
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.plugins import Registry
 from graphfnp.randomness import stream
 
 Graphs = PackedGraphs | Sequence[Data]
@@ -40,13 +41,17 @@ class Named:
     scored: Literal["edges", "nodes"] = "edges"
 
 
-EXPLAINERS: dict[str, Named] = {
-    "gnn-explainer": Named(lambda schema, seed: GNNExplainer(seed=seed)),
-    "pg-explainer": Named(lambda schema, seed: PGExplainer(pg_settings(schema), seed)),
-    "gsat": Named(lambda schema, seed: GSATExplainer()),
-    "subgraphx": Named(lambda schema, seed: SubgraphX(subgraphx_settings(schema), seed), "nodes"),
-    "gstarx": Named(lambda schema, seed: GStarX(seed=seed), "nodes"),
-}
+EXPLAINERS = Registry(
+    "graphfnp.explainers",
+    Named,
+    {
+        "gnn-explainer": Named(lambda schema, seed: GNNExplainer(seed=seed)),
+        "pg-explainer": Named(lambda schema, seed: PGExplainer(pg_settings(schema), seed)),
+        "gsat": Named(lambda schema, seed: GSATExplainer()),
+        "subgraphx": Named(lambda schema, seed: SubgraphX(subgraphx_settings(schema), seed), "nodes"),
+        "gstarx": Named(lambda schema, seed: GStarX(seed=seed), "nodes"),
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import networkx as nx
-
 from graphfnp.graphs.structure import Structure
 
 Adjacency = list[dict[int, int]]  # for each node: neighbour -> edge type
@@ -81,5 +79,7 @@ def adjacency(structure: Structure) -> Adjacency:
 
 def core_numbers(links: Adjacency) -> list[int]:
     """For each node the largest k such that it lies in a subgraph of least degree k; no copy can lower it."""
+    import networkx as nx  # prediction does without it
+
     core = nx.core_number(nx.from_dict_of_lists(dict(enumerate(links))))
     return [core[node] for node in range(len(links))]

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import networkx as nx
 import torch
 
 from graphfnp.chemistry.structures import structures_from_graphs
@@ -40,6 +39,8 @@ class PlainGraphs:
 
     def repaired(self, structure: Structure) -> Structure:
         """What a decoder drew, in one piece."""
+        import networkx as nx  # slow to import, and predictions need none of it
+
         return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))
 
     # ---------------------------------------------------------------- measured and cut
@@ -94,6 +95,8 @@ class PlainGraphs:
 
     def similarities(self, structures: Sequence[Structure], others: Sequence[Structure]) -> list[float]:
         """In [0, 1], for each structure how similar the most similar of the others is: here, is one isomorphic?"""
+        import networkx as nx
+
         mine, theirs = ([as_networkx(one) for one in group] for group in (structures, others))
         same = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
         return [float(any(nx.is_isomorphic(one, other, same) for other in theirs)) for one in mine]

@@ -26,6 +26,7 @@ from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.graphfnp.config import GraphFNPConfig, PaperConfig
 from graphfnp.methods.graphfnp.method import GraphFNP
 from graphfnp.methods.graphfnp.paper import PaperGraphFNP
+from graphfnp.plugins import Registry
 from graphfnp.randomness import derive_seed
 from graphfnp.settings import with_overrides
 
@@ -38,24 +39,28 @@ class Method:
     config: Any
 
 
-CLASSIFIERS: dict[str, Method] = {
-    "graphfnp": Method(GraphFNP, GraphFNPConfig()),
-    "paper": Method(PaperGraphFNP, PaperConfig()),
-    "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"ablation": "z_R"})),
-    "vanilla": Method(Vanilla, VanillaConfig()),
-    "sgld": Method(SGLD, SGLDConfig()),
-    "dropedge": Method(DropEdge, DropEdgeConfig()),
-    "mc-dropout": Method(MCDropout, MCDropoutConfig()),
-    "deep-ensemble": Method(DeepEnsemble, DeepEnsembleConfig()),
-    "gsat": Method(GSAT, GSATConfig()),
-    "focal": Method(Focal, FocalConfig()),
-    "evidential": Method(Evidential, EvidentialConfig()),
-    "swag": Method(SWAG, SWAGConfig()),
-    "laplace": Method(Laplace, LaplaceConfig()),
-    "bbp": Method(BBP, BBPConfig()),
-    "graph-gp": Method(GraphGP, GraphGPConfig()),
-    "forest": Method(Forest, ForestConfig()),
-}
+CLASSIFIERS = Registry(
+    "graphfnp.methods",
+    Method,
+    {
+        "graphfnp": Method(GraphFNP, GraphFNPConfig()),
+        "paper": Method(PaperGraphFNP, PaperConfig()),
+        "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"ablation": "z_R"})),
+        "vanilla": Method(Vanilla, VanillaConfig()),
+        "sgld": Method(SGLD, SGLDConfig()),
+        "dropedge": Method(DropEdge, DropEdgeConfig()),
+        "mc-dropout": Method(MCDropout, MCDropoutConfig()),
+        "deep-ensemble": Method(DeepEnsemble, DeepEnsembleConfig()),
+        "gsat": Method(GSAT, GSATConfig()),
+        "focal": Method(Focal, FocalConfig()),
+        "evidential": Method(Evidential, EvidentialConfig()),
+        "swag": Method(SWAG, SWAGConfig()),
+        "laplace": Method(Laplace, LaplaceConfig()),
+        "bbp": Method(BBP, BBPConfig()),
+        "graph-gp": Method(GraphGP, GraphGPConfig()),
+        "forest": Method(Forest, ForestConfig()),
+    },
+)
 
 
 def make_config(method: str, overrides: Mapping[str, Any] | None = None) -> Any:

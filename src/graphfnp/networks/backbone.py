@@ -68,24 +68,31 @@ class Backbone(nn.Module):
 class ModuleBackbone(nn.Module):
     """Any module that maps (x, edge_index, ...) to node states; it gets edge_attr, batch, edge_weight if it names them.
 
-    With ``in_width`` (default: the module's ``in_channels``) the module is fed learned vectors of that width instead of
-    raw features, so that a network for numbers also reads categories.
+    ``out_channels`` of the module is the width of its node states. With ``in_channels`` it is fed learned vectors of
+    that width instead of raw features, so that a network for numbers also reads categories; with ``in_channels = None``
+    it gets the numbers of the categories, to embed them itself.
     """
 
-    def __init__(
-        self, module: nn.Module, schema: Schema, in_width: int | None = None, out_width: int | None = None
-    ) -> None:
+    def __init__(self, module: nn.Module, schema: Schema) -> None:
         super().__init__()
-        in_width = in_width or getattr(module, "in_channels", None)
-        width = out_width or getattr(module, "out_channels", None)
-        if not isinstance(width, int):
+        name, in_width, width = (
+            type(module).__name__,
+            getattr(module, "in_channels", 0),
+            getattr(module, "out_channels", 0),
+        )
+        if not isinstance(width, int) or not width:
             raise InvalidConfig(
-                f"module {type(module).__name__} without out_channels",
-                "the width of its node states",
-                "pass out_width=...",
+                f"a backbone {name} without out_channels", "the width of its node states",
+                "set it before: module.out_channels = ...",
+            )  # fmt: skip
+        if in_width == 0 and not schema.is_continuous:
+            raise InvalidConfig(
+                f"a backbone {name} without in_channels, and node features that are numbers of categories",
+                "the width of the vectors that it reads, in which categories are then embedded",
+                "set it before: module.in_channels = ... (None: the module embeds the numbers itself)",
             )
         self.module, self.out_width = module, width
-        self.input = NodeInput(schema, in_width) if isinstance(in_width, int) else nn.Identity()
+        self.input = NodeInput(schema, in_width) if in_width else nn.Identity()
         self.accepts = set(inspect.signature(module.forward).parameters)
 
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:

@@ -14,5 +14,5 @@ PUBLIC = {  # what other packages may use, by module
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
     "saving": "DOMAIN FORMAT MODEL_RECORD MODEL_TENSORS save_model",
-    "records": "OK as_text prediction_records record_schema record_table text_schema",
+    "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
 }

@@ -8,6 +8,7 @@ has the table this choice rests on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,15 @@ class Domain:
             bits = None if self.fingerprints is None else fingerprints(graphs.select(index))
             yield bits, (embedding[index].float() - self.centre) @ self.whitening
 
+    @cached_property
+    def _references(self) -> tuple[Tensor, Tensor]:
+        """The whitened embeddings in the precision of products, and their squared lengths."""
+        embedding = self.embedding.float()
+        return embedding, embedding.square().sum(1)
+
     def _near(self, bits: Fingerprints | None, white: Tensor, own: Tensor | None = None) -> tuple[Tensor, ...]:
         """Distances [views, graphs], nearest [NEAREST, graphs] and their similarity; ``own`` reference is left out."""
-        apart = _distances(white, self.embedding.float())
+        apart = _distances(white, *self._references)
         alike = None if bits is None or self.fingerprints is None else bits.similarity(self.fingerprints)
         if own is not None:
             here = torch.arange(len(own))
@@ -118,7 +125,8 @@ class Domain:
             usual = self.left_out[-1].median() if self.left_out.numel() else torch.tensor(1.0)
             return distance[None], nearest.T, torch.exp(-best / usual.clamp(min=1e-6)).T
         # Of references with the same bits (homologues may have) the one nearest in the embedding comes first.
-        nearest = (alike - 1e-4 * apart / (1 + apart)).topk(min(NEAREST, len(self))).indices
+        order = (1e-4 * apart).div_(apart.add_(1)).neg_().add_(alike)
+        nearest = order.topk(min(NEAREST, len(self))).indices
         return torch.stack([1 - alike.amax(1), distance]), nearest.T, alike.gather(1, nearest).T
 
     def _nonconformity(self, distance: Tensor) -> Tensor:
@@ -182,10 +190,10 @@ def domain_of(graphs: PackedGraphs, embedding: Tensor, row: Tensor) -> Domain:
     return replace(domain, nonconformity=domain._nonconformity(distance).sort().values)
 
 
-def _distances(a: Tensor, b: Tensor) -> Tensor:
+def _distances(a: Tensor, b: Tensor, squared_b: Tensor) -> Tensor:
     """Euclidean, [a, b]; by products whatever the sizes, where ``torch.cdist`` takes another way for few rows."""
-    squared = a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T
-    return squared.clamp(min=0).sqrt()
+    squared = a.square().sum(1)[:, None] + squared_b
+    return squared.sub_(2 * a @ b.T).clamp_(min=0).sqrt_()
 
 
 def _share_below(known: Tensor, values: Tensor) -> Tensor:

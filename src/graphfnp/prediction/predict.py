@@ -91,7 +91,9 @@ def collect(
     ``correlated`` asks for the correlations with rationales too.
     """
     was_training = classifier.training
-    classifier.eval()
+    changes_mode = any(part.training for part in classifier.modules())
+    if changes_mode:  # to set what is set takes as long as a small batch
+        classifier.eval()
     device = classifier.class_weight.device
     logits, distances, embeddings, correlations = [], [], [], []
     with isolated(seed, "predict"):
@@ -105,7 +107,8 @@ def collect(
                 correlations.append(classifier.mean_correlation(batch, num_draws, seed, encoded))
             if watch is not None:
                 watch(batch.num_graphs)
-    classifier.train(was_training)
+    if changes_mode:
+        classifier.train(was_training)
     known = [distance.cpu() for distance in distances if distance is not None]
     links = [correlation.cpu() for correlation in correlations if correlation is not None]
     return RawPredictions(

@@ -45,7 +45,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         raise InvalidRun(
             f"{folder / MODEL_RECORD}, which is not a model record of format {FORMAT} with a known method",
             f"a record written by this version, of a method among {', '.join(CLASSIFIERS)}",
-            "train the model again with this version",
+            "train the model again with this version, or install the package that has its method",
         )
     tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
     try:

@@ -5,33 +5,27 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
+from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
+from pydantic_core import to_json
 
 from graphfnp.service.batching import Batcher, Busy, Kind
 from graphfnp.service.drawing import document, graph_svg, structure_svg
 from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
 from graphfnp.service.guard import Guard
+from graphfnp.service.openapi import SVG, add_examples, draw_examples, responses, row_examples
 from graphfnp.service.reading import Reader
 from graphfnp.service.telemetry import Telemetry
-from graphfnp.service.wire import Answer, DrawRequest, Refusal, RowsRequest
+from graphfnp.service.wire import DrawRequest, RowsRequest
 
 PAGE = Path(__file__).parent / "page"
-SVG = "image/svg+xml"
-Responses = dict[int | str, dict[str, Any]]
-REFUSALS: Responses = {
-    status: {"model": Refusal, "description": why}
-    for status, why in (
-        (400, "Not JSON"), (401, "The API key is missing or wrong"), (408, "The body came too slowly"),
-        (413, "Too many bytes or rows"), (422, "Not what the route takes"), (429, "Too many rows wait"),
-        (503, "It took too long"),
-    )
-}  # fmt: skip
-OPEN_REFUSALS: Responses = {status: REFUSALS[status] for status in (401, 408, 413, 422)}
+NO_STORE = {"cache-control": "no-cache"}
+KEY = APIKeyHeader(name="X-API-Key", auto_error=False)  # for the document; the guard asks for it
 
 
 def make_app(engine: Engine) -> FastAPI:
@@ -48,6 +42,12 @@ def make_app(engine: Engine) -> FastAPI:
     batcher, reader = Batcher(work, config.most_waiting), Reader(engine.model.classifier.schema, config)
     telemetry.watch(lambda: batcher.waiting + reader.waiting, reader.pool)
     card = engine.card()
+    documented, key = responses(engine.model.classifier.schema), [] if config.api_key is None else [Security(KEY)]
+    Rows = Annotated[RowsRequest, Body(openapi_examples=row_examples(engine))]
+    Drawing = Annotated[DrawRequest, Body(openapi_examples=draw_examples(engine))]
+
+    def route(path: str) -> dict[str, Any]:
+        return {"path": path, "responses": documented[path], "dependencies": key, "response_model": None}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -61,7 +61,7 @@ def make_app(engine: Engine) -> FastAPI:
         description="Graph classification that knows what it does not know, and can draw why.",
         version=card["id"],
         lifespan=lifespan,
-        docs_url=None,  # its pages load scripts from outside
+        docs_url=None,  # FastAPI's page loads scripts from outside: ours is below
         redoc_url=None,
         redirect_slashes=False,  # the address would be the one that the Host header says
     )
@@ -69,7 +69,8 @@ def make_app(engine: Engine) -> FastAPI:
     app.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: app.state.draining)
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
-    async def answered(kind: str, request: RowsRequest, most: int) -> Answer:
+    async def answered(kind: str, request: RowsRequest, most: int, http: Request) -> Response:
+        http.state.rows = len(request.rows)  # for the log
         if len(request.rows) > most:
             raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
         if request.graphs is None and not engine.reads_smiles:
@@ -87,8 +88,8 @@ def make_app(engine: Engine) -> FastAPI:
         for row, record in enumerate(records):  # rows of a batch are numbered by the batch
             record["row"] = row
             record["input"] = f"graph {row}" if request.graphs is not None else record["input"]
-            telemetry.rows.labels(record["status"]).inc()
-        return Answer(model=card["id"], records=records)
+            telemetry.count(record)
+        return json_response({"model": card["id"], "records": records})
 
     @app.exception_handler(RequestValidationError)
     async def explained(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -96,18 +97,18 @@ def make_app(engine: Engine) -> FastAPI:
         status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422
         return JSONResponse({"detail": "; ".join(found).encode("utf-8", "replace").decode()}, status)
 
-    @app.post("/predict", responses=REFUSALS)
-    async def predict(request: RowsRequest) -> Answer:
+    @app.post(**route("/predict"))
+    async def predict(request: Rows, http: Request) -> Response:
         """A record for each row: class, calibrated probability, uncertainty, conformal set, domain, rationales."""
-        return await answered(PREDICT, request, config.most_rows)
+        return await answered(PREDICT, request, config.most_rows, http)
 
-    @app.post("/explain", responses=REFUSALS)
-    async def explain(request: RowsRequest) -> Answer:
+    @app.post(**route("/explain"))
+    async def explain(request: Rows, http: Request) -> Response:
         """The records of /predict, each with the rationales it leans on, where they were found, and scores of edges."""
-        return await answered(EXPLAIN, request, config.most_explained)
+        return await answered(EXPLAIN, request, config.most_explained, http)
 
-    @app.post("/draw", responses={**REFUSALS, 200: {"content": {SVG: {}}}}, response_class=Response)
-    async def draw(request: DrawRequest) -> Response:
+    @app.post(**route("/draw"), response_class=Response)
+    async def draw(request: Drawing) -> Response:
         """A picture of one row (SVG), some of its nodes and edges marked."""
         label = request.smiles or "graph"
         try:
@@ -124,15 +125,13 @@ def make_app(engine: Engine) -> FastAPI:
             media_type=SVG,
         )
 
-    @app.get("/rationales", responses=OPEN_REFUSALS)
-    def rationales() -> dict[str, Any]:
+    @app.get(**route("/rationales"))
+    def rationales() -> Response:
         """What the model looks for: a record for each rationale, with its structure and the evidence for it."""
-        return {"model": card["id"], "rationales": [] if engine.decoded is None else engine.decoded.records}
+        found = [] if engine.decoded is None else engine.decoded.records
+        return json_response({"model": card["id"], "rationales": found})
 
-    @app.get(
-        "/rationales/{number}/drawing", response_class=Response,
-        responses={**OPEN_REFUSALS, 200: {"content": {SVG: {}}}, 404: {"model": Refusal}},
-    )  # fmt: skip
+    @app.get(**route("/rationales/{number}/drawing"), response_class=Response)
     def rationale_drawing(number: int) -> Response:
         """The structure of one rationale (SVG)."""
         found = () if engine.decoded is None else engine.decoded.rationales.structures
@@ -142,24 +141,34 @@ def make_app(engine: Engine) -> FastAPI:
         label = f"Rationale {number}"
         return Response(structure_svg(structure, engine.model.classifier.schema, label), media_type=SVG)
 
-    @app.get("/model", responses=OPEN_REFUSALS)
-    def model() -> dict[str, Any]:
+    @app.get(**route("/model"))
+    def model() -> Response:
         """The model card: data, split, measures, calibration, limits, and what this service takes."""
-        return card
+        return json_response(card)
 
-    @app.get("/health", responses={503: {"description": "The service is about to end"}})
-    async def health() -> JSONResponse:
+    @app.get(**{**route("/health"), "dependencies": []})
+    async def health() -> Response:
         """Is the service ready for requests?"""
         status = "draining" if app.state.draining else "ok"
         return JSONResponse({"status": status, "model": card["id"]}, 503 if app.state.draining else 200)
 
-    @app.get("/metrics", responses={**OPEN_REFUSALS, 200: {"content": {"text/plain": {}}}}, response_class=Response)
+    @app.get(**route("/metrics"), response_class=Response)
     def metrics() -> Response:
         """Counts and times, as Prometheus reads them."""
         return Response(telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
-        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(PAGE / "index.html", headers=NO_STORE)
 
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(PAGE / "docs.html", headers=NO_STORE)
+
+    add_examples(app.openapi(), engine, card)  # FastAPI keeps the document
     return app
+
+
+def json_response(value: Any) -> Response:
+    """Without checking it against its type once more: the tests do. What is no number is null."""
+    return Response(to_json(value, inf_nan_mode="null"), media_type="application/json")

@@ -8,6 +8,7 @@ from graphfnp.errors import InvalidConfig
 _ABOVE_ZERO = (
     "most_bytes", "most_rows", "batch_rows", "seconds", "readers", "most_connections", "header_seconds", "body_seconds",
 )  # fmt: skip
+LOG_LEVELS = ("debug", "info", "warning", "error")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -36,12 +37,16 @@ class ServiceConfig:
     allowed_hosts: tuple[str, ...] = ()  # names in the Host header, beside this machine's own, on loopback
     drain_seconds: float = 0.5  # after SIGTERM new requests are still taken for so long, until balancers know
     shutdown_seconds: int = 60  # then, to answer what was taken
+    log_level: str = "info"  # a line for each request; warning: only for troubles
+    log_json: bool = False  # a JSON object a line
 
     def __post_init__(self) -> None:
         wrong = [name for name, value in vars(self).items() if isinstance(value, int | float) and value < 0]
         wrong += [name for name in _ABOVE_ZERO if getattr(self, name) <= 0]
         if wrong:
             raise InvalidConfig(", ".join(wrong), "limits above zero", "change these settings")
+        if self.log_level not in LOG_LEVELS:
+            raise InvalidConfig(f"--log-level {self.log_level}", f"one of {', '.join(LOG_LEVELS)}", "choose one")
         if self.api_key is not None and not re.fullmatch(r"[!-~]([ -~]*[!-~])?", self.api_key):
             raise InvalidConfig(
                 "an API key that is empty, or has blanks at its ends or other than ASCII characters",

@@ -78,6 +78,14 @@ class Engine:
 
     # ---------------------------------------------------------------- what does not change
 
+    def sample_records(self) -> list[dict[str, Any]]:
+        """What /explain says of the first example; nothing where there is none."""
+        if self.decoded is None or self.decoded.examples is None:
+            return []
+        graphs = self.decoded.examples.select(torch.tensor([0]))
+        records = prediction_records(self.model, predict(self.model, graphs), graphs, [0], [])
+        return [{**records[0], "explanation": self._explanations(graphs, self.decoded)[0]}]
+
     def card(self) -> dict[str, Any]:
         """The model card, with what this service takes and graphs to try."""
         limits = ("most_bytes", "most_rows", "most_explained", "most_nodes", "most_edges", "longest_text", "seconds")

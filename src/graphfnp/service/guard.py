@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from graphfnp.service.config import LOOPBACK, ServiceConfig
+from graphfnp.service.logs import log_failure, log_request, request_id
 from graphfnp.service.telemetry import Telemetry
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-OPEN = ("/", "/health", "/favicon.ico")  # and the files of the page: they hold nothing of the model
+OPEN = ("/", "/docs", "/health", "/favicon.ico")  # and the files of the page: they hold nothing of the model
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -27,6 +28,9 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
+
+
+LEFT = 499  # nginx's number for: the client left
 
 
 class Refused(Exception):
@@ -48,13 +52,17 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, said = time.perf_counter(), {"status": 499}  # nginx's number for: the client left
+        started, status, size = time.perf_counter(), LEFT, 0
+        identity = scope.setdefault("state", {})["request_id"] = request_id(scope["headers"])
 
         async def counted(message: Message) -> None:
+            nonlocal status, size
             if message["type"] == "http.response.start":
-                said["status"] = message["status"]
+                status = message["status"]
                 closing = [(b"connection", b"close")] if self.draining() else []
-                message["headers"] = [*message.get("headers", ()), *HEADERS, *closing]
+                known = (b"x-request-id", identity.encode())
+                message["headers"] = [*message.get("headers", ()), *HEADERS, known, *closing]
+            size += len(message.get("body", b""))
             await send(message)
 
         self.telemetry.open.inc()
@@ -67,11 +75,20 @@ class Guard:
             await _refuse(counted, refusal)
         except Gone:
             pass
+        except Exception as error:
+            log_failure(identity, error)
+            if status == LEFT:  # nothing was sent yet
+                await _refuse(counted, Refused(500, f"the service failed: its log says more about request {identity}"))
         finally:
             self.telemetry.open.dec()
-            route = getattr(scope.get("route"), "path", "other")
-            self.telemetry.requests.labels(route, str(said["status"])).inc()
-            self.telemetry.seconds.labels(route).observe(time.perf_counter() - started)
+            route, seconds = _route(scope), time.perf_counter() - started
+            self.telemetry.requests.labels(route, str(status)).inc()
+            self.telemetry.seconds.labels(route).observe(seconds)
+            log_request({
+                "request_id": identity, "method": scope["method"], "route": route, "status": status,
+                "ms": round(1000 * seconds, 1), "bytes": size, "rows": scope["state"].get("rows"),
+                "client": (scope.get("client") or [None])[0],
+            })  # fmt: skip
 
     def _check_key(self, scope: Message) -> None:
         path = scope["path"]
@@ -148,6 +165,13 @@ class Guard:
             left.cancel()
             if not work.done():
                 work.cancel()
+
+
+def _route(scope: Message) -> str:
+    """Its template: what else stands in the path may be a molecule."""
+    if scope["path"].startswith("/page/"):
+        return "/page"
+    return getattr(scope.get("route"), "path", "/openapi.json" if scope["path"] == "/openapi.json" else "other")
 
 
 def _digest(text: bytes) -> bytes:

@@ -1,7 +1,6 @@
 """Serve until told to end, and then answer what was accepted."""
 
 import asyncio
-import logging
 import signal
 import socket
 from types import FrameType
@@ -11,7 +10,8 @@ from fastapi import FastAPI
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.service.config import ServiceConfig
-from graphfnp.service.connections import BACKLOG, BoundedLog, connections_allowed, protocol
+from graphfnp.service.connections import BACKLOG, connections_allowed, protocol
+from graphfnp.service.logs import start_log
 
 
 class PatientServer(uvicorn.Server):
@@ -55,16 +55,15 @@ def serve(app: FastAPI, config: ServiceConfig, listening: socket.socket) -> None
 
 def make_server(app: FastAPI, config: ServiceConfig) -> PatientServer:
     """With the limits of connections, and a log that cannot fill a disk."""
-    telemetry, bounded = app.state.telemetry, BoundedLog()
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(bounded)
+    telemetry = app.state.telemetry
+    start_log(config.log_level, config.log_json)
     most = connections_allowed(config.most_connections)
     settings = uvicorn.Config(
         app,
         http=protocol(most, config.header_seconds, lambda why: telemetry.closed.labels(why).inc()),
         ws="none",
-        log_level="warning",
-        access_log=False,  # molecules may be secret
+        log_config=None,
+        access_log=False,  # ours has ids, and no address with a molecule in it
         timeout_graceful_shutdown=config.shutdown_seconds,
         server_header=False,
         backlog=BACKLOG,

@@ -1,12 +1,14 @@
 """What the service counts, as Prometheus reads it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from graphfnp.isolation.pool import Pool
+from graphfnp.prediction.records import OK
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -45,6 +47,10 @@ class Telemetry:
         )  # fmt: skip
         self.open = Gauge("graphfnp_requests_open", "Requests accepted and not answered yet.", registry=registry)
         self.rows = Counter("graphfnp_rows", "Rows answered, by status.", ["status"], registry=registry)
+        self.predicted = Counter(
+            "graphfnp_predicted_rows", "Rows predicted, by most probable class and verdict of the domain.",
+            ["class", "domain"], registry=registry,
+        )  # fmt: skip
         self.batch_rows = Histogram(
             "graphfnp_batch_rows", "Rows the model saw together.", ["kind"],
             buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=registry,
@@ -67,6 +73,12 @@ class Telemetry:
         """The rows that wait, and what became of the processes that read them."""
         self.waiting.set_function(waiting)
         self.registry.register(_Reading(pool))
+
+    def count(self, record: Mapping[str, Any]) -> None:
+        """A row that was answered."""
+        self.rows.labels(record["status"]).inc()
+        if record["status"] == OK:
+            self.predicted.labels(record["class"], record["domain_verdict"] or "unknown").inc()
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -89,13 +89,6 @@ class DrawRequest(BaseModel):
         return self.graph if self.graph is not None else self.smiles or ""
 
 
-class Answer(BaseModel):
-    """A record for each row, in order, with the fields of ``graphfnp predict``."""
-
-    model: str = Field(description="Which model said this.")
-    records: list[dict[str, Any]]
-
-
 class Refusal(BaseModel):
     """Why a request was not answered."""
 

@@ -38,6 +38,11 @@ export async function post(path, body) {
   return ask(path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+export const send = (path, method, body) => {
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  return ask(path, { method, headers, body });
+};
+
 export async function records(path, rows, isSmiles) {
   const answer = await post(path, isSmiles ? { smiles: rows } : { graphs: rows });
   return (await answer.json()).records;

@@ -1,0 +1,142 @@
+"""A client of the service in the standard library alone: ``Client("http://127.0.0.1:8000").predict(["CCO"])``."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+from uuid import uuid4
+
+from graphfnp.errors import GraphFNPError
+
+Row = str | Mapping[str, Any]  # a SMILES, or a graph as the service takes it
+AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
+LONGEST_WAIT = 60.0
+LOCAL = "http://127.0.0.1:8000"
+
+
+class ServiceError(GraphFNPError):
+    """The service refused a request, or did not answer; ``status`` is 0 then."""
+
+    def __init__(self, status: int, detail: str, request_id: str) -> None:
+        self.status, self.detail, self.request_id = status, detail, request_id
+        given = f"a request that the service refused with {status}" if status else "a request that nobody answered"
+        super().__init__(f"{given} ({request_id}): {detail}", "a request that the service answers", _advice(status))
+
+
+class Client:
+    """One service. Long lists are sent in pieces of ``most_rows``; a service that is busy is asked again.
+
+    ``api_key`` goes with every request; ``retries`` is how often a busy or silent service is asked again.
+    """
+
+    def __init__(
+        self,
+        address: str = LOCAL,
+        api_key: str | None = None,
+        seconds: float = 150.0,
+        retries: int = 3,
+    ) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise GraphFNPError(f"the address {address}", "http://HOST:PORT", "name the scheme too")
+        self.address, self.seconds, self.retries = address.rstrip("/"), seconds, retries
+        self._key = {} if api_key is None else {"X-API-Key": api_key}
+        self._limits: dict[str, Any] = {}
+
+    def predict(self, rows: Row | Sequence[Row], level: float | None = None, **options: Any) -> list[dict[str, Any]]:
+        """A record for each row, in order; ``level`` is that of the conformal sets."""
+        return self._records("/predict", "most_rows", rows, level, options)
+
+    def explain(self, rows: Row | Sequence[Row], level: float | None = None, **options: Any) -> list[dict[str, Any]]:
+        """The records of :meth:`predict`, each with its ``explanation``."""
+        return self._records("/explain", "most_explained", rows, level, options)
+
+    def draw(self, row: Row, nodes: Sequence[int] = (), edges: Sequence[tuple[int, int]] = ()) -> str:
+        """The row as SVG, some of its nodes and edges marked."""
+        given = {"smiles": row} if isinstance(row, str) else {"graph": row}
+        body = {**given, "nodes": list(nodes), "edges": [list(edge) for edge in edges]}
+        return self._ask("/draw", body).decode()
+
+    def rationales(self) -> list[dict[str, Any]]:
+        """What the model looks for."""
+        return json.loads(self._ask("/rationales"))["rationales"]
+
+    def model(self) -> dict[str, Any]:
+        """The model card."""
+        return json.loads(self._ask("/model"))
+
+    def health(self) -> dict[str, Any]:
+        """``{"status": "ok", "model": ID}``; ServiceError if it is not ready."""
+        return json.loads(self._ask("/health"))
+
+    def metrics(self) -> str:
+        """Prometheus text."""
+        return self._ask("/metrics").decode()
+
+    def _records(
+        self, path: str, limit: str, rows: Row | Sequence[Row], level: float | None, options: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        asked: list[Row] = [rows] if isinstance(rows, str | Mapping) else list(rows)
+        if not asked:
+            return []
+        name = "smiles" if isinstance(asked[0], str) else "graphs"
+        given = {key: value for key, value in {**options, "level": level}.items() if value is not None}
+        self._limits = self._limits or self.model()["service"]
+        records: list[dict[str, Any]] = []
+        for start in range(0, len(asked), self._limits[limit]):
+            body = {**given, name: asked[start : start + self._limits[limit]]}
+            for record in json.loads(self._ask(path, body))["records"]:
+                record["row"] += start
+                if name == "graphs":
+                    record["input"] = f"graph {record['row']}"
+                records.append(record)
+        return records
+
+    def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+        identity, content = uuid4().hex, None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "X-Request-ID": identity, **self._key}
+        for left in range(self.retries, -1, -1):
+            try:
+                with urlopen(Request(self.address + path, content, headers), timeout=self.seconds) as answer:
+                    return answer.read()
+            except HTTPError as error:
+                refused, wait = ServiceError(error.code, _detail(error), identity), error.headers.get("Retry-After", "")
+                if error.code not in AGAIN or not left:
+                    raise refused from None
+                time.sleep(min(float(wait), LONGEST_WAIT) if wait.isdigit() else 1.0)
+            except (URLError, OSError) as error:
+                if not left:
+                    raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
+                time.sleep(1.0)
+        raise AssertionError("the last try returns or raises")
+
+
+def _detail(error: HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["detail"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return str(error.reason)
+
+
+def _advice(status: int) -> str:
+    if status == 0:
+        return "is the service running, and is this its address?"
+    if status == 401:
+        return "give the key: Client(address, api_key=...)"
+    return "try again later" if status in AGAIN else "change the request; the log of the service names its id"
+
+
+def main() -> None:
+    """``python -m graphfnp.service.client ADDRESS``: is it ready? Code 0 if so; for health checks of containers."""
+    try:
+        address = sys.argv[1] if len(sys.argv) > 1 else LOCAL
+        print(json.dumps(Client(address, seconds=4.0, retries=0).health()))
+    except GraphFNPError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
