@@ -132,9 +132,10 @@ def _describe(dataset: Dataset) -> None:
         f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}",
         highlight=False,
     )
-    names = [f"{name} {count}" for name, count in zip(schema.class_names, graphs.class_counts.tolist(), strict=True)]
+    counts = zip(schema.class_names, graphs.class_counts.tolist(), strict=True)
     last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
-    err.print(f"classes in their order: {', '.join(names)}{last}", highlight=False, markup=False)
+    told = ", ".join(f"{name} {count}" for name, count in counts)
+    err.print(f"classes in their order: {told}{last}", highlight=False, markup=False)
     if (notes := dataset.facts.get("notes")) and not dataset.problems:
         err.print(f"note: {notes}", style="yellow", highlight=False, markup=False)
     if dataset.problems:
