@@ -89,7 +89,8 @@ def test_all_scores_are_json_and_see_labelled_graphs_only():
     scores = all_scores(Predictions(probabilities[None], y))
     assert json.loads(json.dumps(scores, allow_nan=False)) == scores
     assert set(scores) == {
-        "accuracy", "auroc", "auprc", "ece", "ece_interval", "ece_floor", "ece_adaptive", "ece_positive_class", "nll",
+        "accuracy", "accuracy_of_majority", "auroc", "auprc", "ece", "ece_interval", "ece_floor", "ece_adaptive",
+        "ece_positive_class", "ece_positive_class_floor", "nll",
         "brier", "brier_reliability", "brier_resolution", "brier_uncertainty", "aurc", "num_graphs",
     }  # fmt: skip
     padded = Predictions(torch.cat([probabilities, probabilities[:7]])[None], torch.cat([y, torch.full((7,), -1)]))
