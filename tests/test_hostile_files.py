@@ -23,7 +23,8 @@ from graphfnp.datasets.tables import read_table
 from graphfnp.errors import GraphFNPError, InvalidGraphs, InvalidRun, MissingData
 from graphfnp.files import write_tensors
 from graphfnp.graphs.labels import label_numbers
-from graphfnp.runs.checkpoint import MODEL_RECORD, MODEL_TENSORS, load_model
+from graphfnp.prediction.saving import MODEL_RECORD, MODEL_TENSORS
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from graphfnp.scoring.rows import MoleculeFile, bounded_lines
 

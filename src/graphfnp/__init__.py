@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from graphfnp.prediction.conformal import Conformal
     from graphfnp.prediction.predict import TrainedModel, predict
     from graphfnp.prediction.predictions import Predictions
+    from graphfnp.prediction.saving import save_model
     from graphfnp.rationales.config import DecodingConfig
     from graphfnp.rationales.find import find_rationales
     from graphfnp.report.assemble import make_report
+    from graphfnp.report.explanation_page import explain
     from graphfnp.report.page import write_report
     from graphfnp.report.record import Report
-    from graphfnp.runs.checkpoint import load_model, save_model
+    from graphfnp.runs.bundles import load_model
     from graphfnp.training.config import TrainingConfig
     from graphfnp.training.train import Training, train
 
@@ -42,7 +44,7 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
     "Conformal", "calibrate",
     "save_model", "load_model", "GraphFNPClassifier",
     # what they say
-    "predict", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
+    "predict", "explain", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
     "GraphFNPError", "__version__",
 ]  # fmt: skip
 
@@ -63,12 +65,14 @@ _HOMES = {
     "prediction.conformal": ("Conformal",),
     "prediction.predict": ("TrainedModel", "predict"),
     "prediction.predictions": ("Predictions",),
+    "prediction.saving": ("save_model",),
     "rationales.config": ("DecodingConfig",),
     "rationales.find": ("find_rationales",),
     "report.assemble": ("make_report",),
+    "report.explanation_page": ("explain",),
     "report.page": ("write_report",),
     "report.record": ("Report",),
-    "runs.checkpoint": ("load_model", "save_model"),
+    "runs.bundles": ("load_model",),
     "training.config": ("TrainingConfig",),
     "training.train": ("Training", "train"),
 }

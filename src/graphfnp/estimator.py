@@ -12,7 +12,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from graphfnp.datasets.inputs import described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
@@ -27,14 +27,16 @@ from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.label_mix import TRAINING as TRAINING_MIX
 from graphfnp.prediction.label_mix import read_mix
 from graphfnp.prediction.label_shift import assumed_mix, for_mix
-from graphfnp.prediction.predict import NUM_DRAWS, predict
+from graphfnp.prediction.predict import NUM_DRAWS, fit_domain, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.prediction.records import prediction_records
+from graphfnp.prediction.saving import save_model
 from graphfnp.rationales.find import find_rationales
-from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig
+from graphfnp.training.sample_weight import resampled
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
@@ -95,8 +97,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any) -> "GraphFNPClassifier":
-        """Learn from molecules or graphs and a label for each."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GraphFNPClassifier":
+        """Learn from molecules or graphs and a label for each; of twice the weight: learned from twice as often."""
         if self.on_invalid not in ("raise", "nan"):
             raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
         if not 0 < self.validation_fraction < 1:
@@ -121,9 +123,15 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
         method, training = self._settings()
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
-        learned = train(classifier, graphs.select(part.train), graphs.select(part.validation), training, self.seed_)
-        shares = assumed_mix(learned.model)
-        assert shares is not None  # what was just trained knows its mix
+        taught = graphs.select(part.train)
+        if sample_weight is not None:
+            weight = torch.as_tensor(_check_sample_weight(sample_weight, y), dtype=torch.double)[rows][part.train]
+            taught = taught.select(resampled(weight, self.seed_))
+        learned = train(classifier, taught, graphs.select(part.validation), training, self.seed_)
+        if sample_weight is not None:  # what it knows of is every graph once
+            whole = fit_domain(classifier, graphs.select(part.train), self.seed_)
+            learned = replace(learned, model=replace(learned.model, domain=whole))
+        shares = assumed_mix(learned.model) or ()  # what was just trained knows them
         model = for_mix(learned.model, read_mix(self.mix, graphs.schema.class_names, shares))
         domain, held_out = model.domain, graphs.select(part.validation)
         known = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
@@ -143,8 +151,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         given = {"backbone.name": params["backbone"]}
         given |= {f"backbone.{name}": params[name] for name in ("width", "layers") if params[name] is not None}
-        own = ("epochs", "batch_size", "learning_rate", "calibration")
-        recipe = {name: params[name] for name in own}
+        recipe = {name: params[name] for name in ("epochs", "batch_size", "learning_rate", "calibration")}
         for name, value in (self.overrides or {}).items():
             where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)
             where[key] = _plain(value)

@@ -17,7 +17,8 @@ from graphfnp.methods.contract import GraphClassifier, check_partition
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.networks.convolutions import LAYERS
 from graphfnp.prediction.predict import TrainedModel, predict
-from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.prediction.saving import save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, TINY_TRAINING, TYPED, relabelled, shapes, small
 

@@ -179,7 +179,7 @@ def test_scaffold_split_and_duplicates_together(tmp_path):
     lines = "".join(f"{s},{k % 2}\n" for k in range(20) for s in (f"{'C' * (k + 2)}O", f"O{'C' * (k + 2)}"))
     assert "scaffold" in table(tmp_path, "smiles,label\n" + lines, split="scaffold").split.how
     assert "more than one part" in table(tmp_path, "smiles,label\n" + lines).split.notes[0]
-    assert table(tmp_path, "smiles,label\n" + lines, duplicates_together=True).split.notes == ()
+    assert table(tmp_path, "smiles,label\n" + lines, split="random", duplicates_together=True).split.notes == ()
 
 
 def test_a_table_without_one_molecule_is_all_problems(tmp_path):

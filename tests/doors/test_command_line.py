@@ -208,7 +208,7 @@ def test_predictions_move_to_another_label_mix_and_their_sets_do_not(graphfnp, m
 
 
 def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_path: Path) -> None:
-    table = pd.DataFrame({"smiles": ["C" * n + end for n in range(2, 14) for end in "ON"], "kind": [0, 1] * 12})
+    table = pd.DataFrame({"smiles": ["F" + "C" * n + end for n in range(2, 14) for end in "ON"], "kind": [0, 1] * 12})
     table.to_csv(tmp_path / "mine.csv", index=False)
     before = (molecules / "run" / "model.json").read_text()
     arguments = ["calibrate", molecules / "run", tmp_path / "mine.csv", "--out", tmp_path / "new"]

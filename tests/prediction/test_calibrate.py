@@ -11,7 +11,8 @@ from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
 from graphfnp.prediction.label_shift import as_trained, assumed_mix, moved_to_mix
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
-from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.prediction.saving import save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.train import train

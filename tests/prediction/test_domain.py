@@ -15,8 +15,9 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.domain import NEAREST, VERDICTS, Domain, domain_of, references, verdict
 from graphfnp.prediction.predict import TrainedModel, fit_domain, predict
 from graphfnp.prediction.records import prediction_records
+from graphfnp.prediction.saving import DOMAIN, MODEL_RECORD, save_model
 from graphfnp.randomness import stream
-from graphfnp.runs.checkpoint import DOMAIN, MODEL_RECORD, load_model, save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from tiny_graphs import NUMBERS, TYPED, packed, relabelled, shapes, small
 

@@ -14,7 +14,8 @@ from graphfnp.files import read_tensors, write_atomically, write_tensors
 from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.predict import TrainedModel, predict
-from graphfnp.runs.checkpoint import MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.prediction.saving import MODEL_RECORD, MODEL_TENSORS, save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from tiny_graphs import TYPED, shapes, small
 

@@ -13,7 +13,8 @@ from graphfnp.prediction.label_shift import moved_to_mix
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.prediction.records import prediction_records
-from graphfnp.runs.checkpoint import METRICS, MODEL_RECORD, load_model
+from graphfnp.prediction.saving import MODEL_RECORD
+from graphfnp.runs.checkpoint import METRICS, load_model
 from graphfnp.runs.run import Run
 from graphfnp.scoring import score_file
 from graphfnp.scoring.parts import Parts

@@ -18,7 +18,8 @@ from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.metrics.evaluation import evaluate
-from graphfnp.runs.checkpoint import METRICS, MODEL_TENSORS
+from graphfnp.prediction.saving import MODEL_TENSORS
+from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Plan, Run, execute
 from graphfnp.training.class_balance import class_weights
 from graphfnp.training.config import TrainingConfig

@@ -10,7 +10,7 @@ import typer
 from graphfnp.cli.bundle import bundle
 from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.console import explained_errors
-from graphfnp.cli.data import DataFolder, data_app
+from graphfnp.cli.data import Classes, DataFolder, MapLabels, data_app
 from graphfnp.cli.explain import explain
 from graphfnp.cli.rationales import rationales
 from graphfnp.cli.serve import serve
@@ -105,6 +105,8 @@ def train(
     label: Annotated[
         str | None, typer.Option(help="Column of the labels in your file; default: found by name.")
     ] = None,
+    classes: Classes = None,
+    map_labels: MapLabels = None,
     limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
     duplicates_together: Annotated[
         bool, typer.Option("--duplicates-together", help="Keep equal molecules in one part of the split.")
@@ -122,6 +124,7 @@ def train(
     from graphfnp.cli import commands
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
+    options |= {"classes": classes, "map_labels": map_labels}
     options["duplicates_together"] = duplicates_together or None
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [])
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
@@ -131,15 +134,26 @@ def train(
 @app.command()
 def evaluate(
     run: RunFolder,
-    part: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    source: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Another labelled file or dataset; default: the run's own.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="Of the run's own data: train, validation or test.")] = "test",
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in DATA; default: as in training.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the labels in DATA; default: as in training.")] = None,
+    classes: Classes = None,
+    map_labels: MapLabels = None,
     mix: Mix = None,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a run again on its own data: accuracy, AUROC, ECE, NLL, Brier, Rationale F1."""
+    """Measure a run again, on its own data or on another file: accuracy, AUROC, ECE, NLL, Brier, Rationale F1."""
     from graphfnp.cli import commands
 
-    commands.evaluate_run(run, part, mix, data, as_json)
+    if source is None:
+        commands.evaluate_run(run, part, mix, data, as_json)
+    else:
+        options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
+        commands.evaluate_file(run, source, options, mix, data, as_json)
 
 
 @app.command()

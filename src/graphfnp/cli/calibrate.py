@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphfnp.cli.data import DataFolder
+from graphfnp.cli.data import Classes, DataFolder, MapLabels
 
 
 def calibrate_run(
@@ -25,6 +25,8 @@ def calibrate_run(
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: as in training.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of the labels; default: as in training.")] = None,
+    classes: Classes = None,
+    map_labels: MapLabels = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, the share held back and the draws.")] = 0,
     data: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
@@ -32,4 +34,5 @@ def calibrate_run(
     """Make the probabilities and sets of a run right for your own graphs; says what it gains on graphs left out."""
     from graphfnp.cli import calibrating
 
-    calibrating.calibrate_run(run, source, kind, conformal_share, out, smiles, label, seed, data, as_json)
+    options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
+    calibrating.calibrate_run(run, source, kind, conformal_share, out, options, seed, data, as_json)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from graphfnp.cli.console import conformal_row, number, percent
+from graphfnp.cli.console import conformal_row, err, number, percent
 from graphfnp.cli.console import out as console
+from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import mix_line
-from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json
 from graphfnp.metrics.conformal_scores import conformal_scores
@@ -24,8 +25,8 @@ from graphfnp.prediction.conformal import LEVEL, Conformal
 from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.predictions import Predictions
+from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.runs.bundles import is_bundled, open_run
-from graphfnp.runs.checkpoint import MODEL_RECORD
 from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT
 
 COPIED = (CONFIG, SPLIT, EPOCHS, "*.safetensors")  # not the measures and the report, which are of the old calibration
@@ -38,8 +39,7 @@ def calibrate_run(
     kind: str,
     conformal_share: float,
     target: Path | None,
-    smiles: str | None,
-    label: str | None,
+    options: Mapping[str, Any],
     seed: int,
     data: Path | None,
     as_json: bool,
@@ -58,9 +58,9 @@ def calibrate_run(
         )
     if target is not None and target.exists():
         raise InvalidConfig(f"--out {target}, which exists", "a new folder", "choose another folder")
-    own = run.plan.data_options  # columns are called as in training, unless said otherwise
-    smiles, label = smiles or own.get("smiles"), label or own.get("label")
-    model, graphs = run.model, load(source, data=data, seed=seed, smiles=smiles, label=label).graphs
+    model, (graphs, note) = run.model, unseen_graphs(run, source, options, data, seed)
+    if note:
+        err.print(f"note: {note}, and are left out of the calibration", style="yellow", highlight=False, markup=False)
     before, after, sets = cross_fitted(model, graphs, chosen, seed=seed)
     fitted = calibrate(model, graphs, chosen, conformal_share, seed)
     if fitted.provenance is not None:
@@ -74,6 +74,7 @@ def calibrate_run(
         "conformal": {"level": LEVEL, **conformal_scores(sets, after.y), **fitted.conformal.facts()},
         "calibration": fitted.calibration.to_json(),
         "label_mix": assumed_mix(fitted),
+        "left_out": note,
         "run": str(target or folder),
     }
     if as_json:

@@ -12,6 +12,7 @@ import typer
 
 from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
+from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import model_for_mix
 from graphfnp.datasets.columns import name_column
 from graphfnp.datasets.dataset import PARTS, Dataset
@@ -19,10 +20,12 @@ from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
-from graphfnp.metrics.evaluation import evaluate_part
+from graphfnp.metrics.evaluation import evaluate, evaluate_part
+from graphfnp.prediction.calibrate import labelled
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import Plan, Run, execute
@@ -123,11 +126,16 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
 
 
 def _describe(dataset: Dataset) -> None:
+    graphs, schema = dataset.graphs, dataset.graphs.schema
     parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
     err.print(
         f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}",
         highlight=False,
     )
+    counts = zip(schema.class_names, graphs.class_counts.tolist(), strict=True)
+    last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
+    told = ", ".join(f"{name} {count}" for name, count in counts)
+    err.print(f"classes in their order: {told}{last}", highlight=False, markup=False)
     if (notes := dataset.facts.get("notes")) and not dataset.problems:
         err.print(f"note: {notes}", style="yellow", highlight=False, markup=False)
     if dataset.problems:
@@ -150,6 +158,22 @@ def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as
         typer.echo(json.dumps(metrics, indent=1))
     else:
         out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
+
+
+def evaluate_file(
+    folder: Path, source: str, options: Mapping[str, Any], mix: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Measures on graphs of another file; those that were trained on are left out."""
+    run = open_run(folder)
+    graphs, note = unseen_graphs(run, source, options, data, run.plan.seed)
+    model = model_for_mix(run.model, mix, graphs)
+    metrics, _ = evaluate(model, labelled(matching(graphs, model.classifier.schema)), seed=run.plan.seed)
+    if as_json:
+        typer.echo(json.dumps({**metrics, "left_out": note}, indent=1))
+        return
+    if note:
+        err.print(f"note: {note}, and are left out", style="yellow", highlight=False, markup=False)
+    out.print(metrics_table(metrics, f"{run.plan.method} of {run.plan.dataset} on {source}"))
 
 
 @dataclass(frozen=True, eq=False)

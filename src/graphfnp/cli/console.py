@@ -21,6 +21,7 @@ out = Console()
 err = Console(stderr=True)
 
 INTERRUPTED = 130
+OTHER_MIX = 0.1  # share of labels that would have to change before a mix is called another
 
 
 @contextmanager
@@ -104,11 +105,7 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
     if metrics.get("label_mix"):
-        from graphfnp.prediction.label_mix import mix_words
-
-        table.add_row(
-            "label mix", "", f"probabilities assume {escape(mix_words(metrics['label_mix'], _names(metrics)))}"
-        )
+        table.add_row("label mix", "", escape(_mix_told(metrics)))
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
     if metrics.get("domain"):
@@ -121,6 +118,18 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
             constant = percent(metrics["rationale_f1_constant"])
             table.add_row(f"Rationale F1, K={k}", percent(value), f"macro {macro}; always one class {constant}")
     return table
+
+
+def _mix_told(metrics: Mapping[str, Any]) -> str:
+    """The mix that the probabilities assume, and that of the graphs judged where it is another."""
+    from graphfnp.prediction.label_mix import mix_distance, mix_words
+
+    names, assumed, shift = _names(metrics), metrics["label_mix"], metrics.get("label_shift")
+    told = f"probabilities assume {mix_words(assumed, names)}"
+    own = shift and shift["shares"].get(shift["estimated"]["part"])
+    if not own or mix_distance(assumed, own) < OTHER_MIX:
+        return told
+    return f"{told}; these graphs have {mix_words(own, names)}: --mix estimate or even may suit them better"
 
 
 def _names(metrics: Mapping[str, Any]) -> Sequence[str]:

@@ -11,6 +11,14 @@ data_app = typer.Typer(help="Datasets: list them, fetch their files.", no_args_i
 DataFolder = Annotated[
     Path | None, typer.Option("--data", help="Folder with the files; default: what GRAPHFNP_DATA names.")
 ]
+Classes = Annotated[
+    str | None,
+    typer.Option(help="Labels that count, in their order: inactive,active. Rows of other labels are left out."),
+]
+MapLabels = Annotated[
+    str | None,
+    typer.Option(help="Other names for labels: 'Active=active,n.d.='; nothing after = leaves its rows out."),
+]
 
 
 @data_app.command("list")

@@ -60,7 +60,8 @@ def rationales(
     config = replace(decoding_for(schema), **changes)
     usual = config == decoding_for(schema) and seed == 0
     # A bundled model brings its rationales along; whatever else is asked for needs the data.
-    dataset = None if usual and is_bundled(loaded) and not other else loaded.dataset(data)
+    without = (usual and is_bundled(loaded) and not other) or not loaded.has_data
+    dataset = None if without else loaded.dataset(data)
     with err.status("decoding") if not as_json else _silent():
         if other and dataset is not None:
             others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]

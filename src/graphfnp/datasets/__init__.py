@@ -5,9 +5,10 @@ PUBLIC = {  # what other packages may use, by module
     "columns": "molecule_share name_column smiles_column",
     "csv_rows": "QuoteNotes csv_rows",
     "dataset": "PARTS Dataset Split",
+    "duplicates": "seen_before",
     "inputs": "described graphs_from_inputs",
     "load": "fetch is_name load",
     "split": "random_split",
-    "table_files": "cell_text check_parquet delimiter_of text_table",
+    "table_files": "cell_text check_no_workbook check_parquet delimiter_of text_table",
     "tables": "summary",
 }

@@ -28,6 +28,15 @@ def duplicate_groups(graphs: PackedGraphs) -> Tensor | None:
     return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.long)
 
 
+def seen_before(graphs: PackedGraphs, texts: Sequence[str]) -> Tensor:
+    """bool [graphs]: is the same molecule (canonical SMILES) or sentence among the texts?"""
+    if graphs.text is None:
+        return torch.zeros(len(graphs), dtype=torch.bool)
+    plain = canonical_smiles if graphs.schema.kind == "molecule" else list
+    known = set(plain(texts))
+    return torch.tensor([one in known for one in plain(graphs.text)], dtype=torch.bool)
+
+
 def duplicate_notes(graphs: PackedGraphs, split: Split) -> Split:
     """The same split, with a note of the molecules or sentences that are in more than one part."""
     groups = duplicate_groups(graphs)

@@ -43,6 +43,8 @@ def load(
     label: str | None = None,
     labels: Sequence[int | str] | None = None,
     class_names: Sequence[str] | None = None,
+    classes: str | Sequence[str] | None = None,
+    map_labels: str | Mapping[str, str] | None = None,
     limit: int | None = None,
     duplicates_together: bool = False,
     allow_unlabelled: bool = False,
@@ -57,7 +59,8 @@ def load(
 
     ``data`` is the folder with the files (default: GRAPHFNP_DATA). ``split`` is random, scaffold, balanced_scaffold
     (or random_scaffold), degree_shift, a column of the file, a saved split or a Split. ``limit`` keeps that many graphs
-    of each part: evenly spaced, or for sst2 the first.
+    of each part: evenly spaced, or for sst2 the first. ``classes`` ("inactive,active") are the labels of a table that
+    count, in their order; ``map_labels`` ("Active=active,n.d.=") renames labels, or leaves their rows out.
     """
     if isinstance(source, Dataset):
         return source
@@ -65,7 +68,8 @@ def load(
         ready = not isinstance(split, str) or split == "degree_shift" or Path(split).is_file()
         dataset = read_table(
             table, smiles, label, None if ready else ALIASES.get(str(split), str(split).removeprefix("column:")),
-            class_names=class_names, allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together,
+            class_names=class_names, classes=classes, map_labels=map_labels,
+            allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together,
             seed=seed, processes=processes, cache=cache_folder() / "molecules",
         )  # fmt: skip
         if ready and split is not None:

@@ -58,12 +58,26 @@ def file_content(path: Path) -> tuple[bytes, str]:
     if not path.is_file():
         raise MissingData(f"no file {path}", "a file", "check the path")
     suffix = path.suffix.lower()
+    check_no_workbook(path)
     if suffix != ".gz":
         return path.read_bytes(), suffix
     try:
         return gunzipped(path), Path(path.stem).suffix.lower()
     except MissingData as error:
         raise InvalidGraphs(error.given, error.expected, error.to_do) from error
+
+
+def check_no_workbook(path: Path) -> None:
+    """InvalidGraphs for a file of a spreadsheet program, whatever its name: it is no text."""
+    with open(path, "rb") as file:
+        start = file.read(8)
+    is_zipped = start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".gz")
+    if is_zipped or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise InvalidGraphs(
+            f"{path.name}, which is a workbook of a spreadsheet program",
+            "a table as text: .csv, .tsv, .smi, or .parquet, .sdf",
+            "open it there and save the sheet as CSV (UTF-8)",
+        )
 
 
 def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """The user's own table of molecules as a Dataset: no row is lost, and each bad one has its reason."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +10,15 @@ from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packe
 from graphfnp.datasets.columns import label_column, molecule_share, read_labels, smiles_column
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
-from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_split
+from graphfnp.datasets.label_choice import chosen_labels, class_list, label_map, label_notes
+from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_of, scaffold_split
 from graphfnp.datasets.sdf import read_sdf
 from graphfnp.datasets.split import PART_NAMES, column_split, random_split
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
+FEWEST_FOR_SCAFFOLDS = 100  # labelled molecules
 SPLITS = ("random", "scaffold", "balanced_scaffold")
 
 
@@ -28,6 +30,8 @@ def read_table(
     encoding: str | None = None,
     *,
     class_names: Sequence[str] | None = None,
+    classes: str | Sequence[str] | None = None,
+    map_labels: str | Mapping[str, str] | None = None,
     allow_unlabelled: bool = False,
     duplicates_together: bool = False,
     seed: int = 0,
@@ -37,7 +41,9 @@ def read_table(
     """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the file.
 
     ``split`` is random, scaffold, balanced_scaffold or the name of a column; by default a column called split, or else
-    random. ``allow_unlabelled`` accepts a table without a label column.
+    what :func:`usual_split` finds. ``allow_unlabelled`` accepts a table without a label column. ``classes``
+    ("inactive,active") are the labels that count, in their order; ``map_labels`` ("Active=active,n.d.=") renames
+    labels, or leaves their rows out.
     """
     path = Path(path)
     is_sdf = Path(path.name.lower().removesuffix(".gz")).suffix in (".sdf", ".sd")
@@ -54,12 +60,14 @@ def read_table(
         raise InvalidConfig(
             f"a table with the columns {listed(table.names, 20)}", "one with labels", "name the column: label=..."
         )
-    y, names = read_labels(table[labels] if labels else [""] * len(table), labels or "", class_names)
+    wanted = class_list(classes)
+    given = chosen_labels(table[labels], label_map(map_labels), wanted) if labels else [""] * len(table)
+    y, names = read_labels(given, labels or "", wanted or class_names)
     graphs, rows, problems = graphs_from_smiles(table[molecules], y, molecule_schema(names), processes, cache)
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
     if graphs is None:
         graphs = packed(featurise(()), y[rows], molecule_schema(names), ())
-    notes = list(table.notes)
+    notes = [*table.notes, *(label_notes(given) if labels and not allow_unlabelled else ())]
     if labels and (missing := int((y == UNLABELLED).sum())):
         notes.append(f"{missing} rows have no label in the column {labels!r} (empty, na, nan, null) and are in no part")
     facts = {
@@ -73,9 +81,32 @@ def read_table(
         chosen = column_split([table[parts][row] for row in rows.tolist()], graphs.y, seed)
         chosen = duplicate_notes(graphs, replace(chosen, how=f"column {parts!r}"))
     else:
-        chosen = split_molecules(graphs, split or "random", seed, duplicates_together)
+        usual = "random" if allow_unlabelled else usual_split(graphs)  # who only predicts needs no parts
+        chosen = split_molecules(graphs, split or usual, seed, duplicates_together)
+        if split is None and not allow_unlabelled:
+            chosen = replace(chosen, notes=(*chosen.notes, _why(chosen)))
     columns = dict(zip(table.names, table.columns, strict=True))
     return Dataset(path.name, graphs, chosen, problems, rows, facts, columns)
+
+
+def usual_split(graphs: PackedGraphs) -> str:
+    """By scaffold where the molecules have enough of them and every part gets graphs of two classes; else at random.
+
+    A random split has near twins of the training molecules in the test part, and flatters.
+    """
+    if not len(graphs) or graphs.text is None or (graphs.y >= 0).sum() < FEWEST_FOR_SCAFFOLDS:
+        return "random"
+    split = scaffold_split(graphs.text, y=graphs.y)
+    parts = [graphs.y[part] for part in (split.train, split.validation, split.test)]
+    classes = len(graphs.y[graphs.y >= 0].unique())
+    has_scaffolds = sum(bool(scaffold_of(one)) for one in graphs.text) >= len(graphs) / 2
+    return "scaffold" if has_scaffolds and all(len(y.unique()) == classes for y in parts) else "random"
+
+
+def _why(split: Split) -> str:
+    if split.how.startswith("scaffold"):
+        return "split by scaffold, as new molecules will have new ones; --split random is kinder and says less"
+    return "split at random: too few molecules, scaffolds or classes a scaffold for --split scaffold"
 
 
 def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_together: bool = False) -> Split:

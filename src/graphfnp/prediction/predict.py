@@ -2,15 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.matching import matching
-from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal
@@ -34,6 +36,13 @@ class TrainedModel:
     conformal: Conformal | None = None
     domain: Domain | None = None  # what it was trained on
     provenance: Provenance | None = None  # how well its probabilities were measured to hold
+    folder: Path | None = None  # where it was read from, and its decoded rationales may lie
+
+    def save(self, folder: Path | str) -> None:
+        """Write it into a folder that :func:`graphfnp.load_model` and every command accepts."""
+        from graphfnp.prediction.saving import save_model  # which imports this module
+
+        save_model(self, folder)
 
     @cached_property
     def id(self) -> str:
@@ -108,16 +117,30 @@ def collect(
     )  # fmt: skip
 
 
+def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> PackedGraphs:
+    """Graphs as they are, or those of SMILES; InvalidGraphs that names the first that is no molecule."""
+    if isinstance(given, PackedGraphs):
+        return given
+    from graphfnp.chemistry.typed_smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
+
+    smiles = [given] if isinstance(given, str) else list(given)
+    graphs, _, problems = graphs_in_schema(smiles, schema)
+    if problems or graphs is None:
+        what = f"{problems[0].given!r} (number {problems[0].row}): {problems[0].reason}" if problems else "no SMILES"
+        raise InvalidGraphs(what, "SMILES", "leave it out, or score a file, where bad rows keep their place")
+    return graphs
+
+
 def predict(
     model: TrainedModel,
-    graphs: PackedGraphs,
+    graphs: PackedGraphs | Sequence[str] | str,
     num_draws: int = NUM_DRAWS,
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
     watch: Callable[[int], None] | None = None,
 ) -> Predictions:
-    """Calibrated predictions; the same seed gives the same numbers, whatever the batch size."""
-    graphs = matching(graphs, model.classifier.schema)
+    """Calibrated predictions of graphs or SMILES; the same seed gives the same numbers, whatever the batch size."""
+    graphs = matching(graphs_of(model.classifier.schema, graphs), model.classifier.schema)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
     draws = model.calibration.apply(raw.logits)

@@ -3,7 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "assemble": "make_report report_of_run",
     "drawing": "picture_graph picture_structure",
-    "explanation_page": "RECORDS explanation_records write_explanations",
+    "explanation_page": "RECORDS explain explanation_records write_explanations",
     "figure_style": "figure_png in_style",
     "gallery": "write_gallery",
     "gallery_figures": "gallery_figures",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import evaluate
 from graphfnp.prediction.label_mix import mix_words
 from graphfnp.prediction.label_shift import assumed_mix
@@ -13,6 +14,7 @@ from graphfnp.rationales.config import DecodingConfig
 from graphfnp.rationales.correlations import correlations
 from graphfnp.rationales.find import find_rationales
 from graphfnp.report.record import Report
+from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run
 
 
@@ -26,17 +28,21 @@ def make_report(
     notes: Sequence[str] = (),
     decoding: DecodingConfig | None = None,
     train: PackedGraphs | None = None,
+    rationales: Rationales | None = None,
 ) -> Report:
     """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales.
 
-    With ``train``, the training graphs, their parts are candidates for rationales too.
+    With ``train``, the training graphs, their parts are candidates for rationales too; ``rationales`` that were decoded
+    before are not decoded again.
     """
     graphs = matching(graphs, model.classifier.schema)
     if (graphs.y >= 0).any():
         metrics, predictions = evaluate(model, graphs, seed=seed)
     else:
         metrics, predictions = {"num_graphs": len(graphs)}, predict(model, graphs, seed=seed)
-    rationales = find_rationales(model, decoding, seed, None if train is None else matching(train, graphs.schema))
+    if rationales is None:
+        candidates = None if train is None else matching(train, graphs.schema)
+        rationales = find_rationales(model, decoding, seed, candidates)
     correlation = None if rationales is None else correlations(model, graphs, seed=seed)
     embedding = collect(model.classifier, graphs, 1, seed).embedding
     return Report(
@@ -72,4 +78,5 @@ def report_of_run(
     if dataset.problems:
         notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
     title = f"{plan.method} on {dataset.name}"
-    return make_report(model, judged, title, plan.seed, facts, run.history, notes, train=dataset.train)
+    decoded = None if model.classifier.rationales() is None else decoded_of_run(run, data, dataset=dataset).rationales
+    return make_report(model, judged, title, plan.seed, facts, run.history, notes, rationales=decoded)

@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.errors import percent
+from graphfnp.errors import InvalidGraphs, percent
 from graphfnp.files import write_json
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.rationales import Rationales, leans_on
-from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.predict import TrainedModel, graphs_of
 from graphfnp.prediction.records import prediction_records
-from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations
+from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations, explain_by_rationales
+from graphfnp.rationales.find import find_rationales
 from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
+from graphfnp.runs.decoded import decoded_of_run
+from graphfnp.runs.run import Run
 
 RECORDS = "explanations.json"
 TOLD = ("status", "low", "high", "conformal_set", "conformal_level", "domain_score", "domain_verdict")
@@ -66,6 +70,31 @@ def explanation_records(
     return records
 
 
+def explain(model: TrainedModel, given: PackedGraphs | Sequence[str] | str, seed: int = 0) -> list[dict[str, Any]]:
+    """A record for each graph or SMILES: what is predicted, and the rationales it leans on with where they are.
+
+    Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
+    """
+    graphs = matching(graphs_of(model.classifier.schema, given), model.classifier.schema)
+    if model.classifier.rationales() is None:
+        raise InvalidGraphs("a model whose method has no rationales", "a graphfnp model", "train with graphfnp")
+    run = None if model.folder is None else Run(model.folder)
+    rationales = find_rationales(model, seed=seed) if run is None else decoded_of_run(run).rationales
+    assert rationales is not None
+    return _told(model, explain_by_rationales(model, rationales, graphs, seed), rationales)
+
+
+def _told(
+    model: TrainedModel, found: RationaleExplanations, rationales: Rationales, numbers: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """:func:`explanation_records` with interval, conformal set and domain."""
+    records = explanation_records(found, rationales, numbers)
+    assert found.predictions is not None
+    rows = [record["row"] for record in records]
+    told = {one["row"]: one for one in prediction_records(model, found.predictions, found.graphs, rows, ())}
+    return [{**record, **{name: told[record["row"]][name] for name in TOLD}} for record in records]
+
+
 def write_explanations(
     folder: Path,
     title: str,
@@ -83,13 +112,11 @@ def write_explanations(
     Rows that were ``refused`` keep their place among the records.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    records = explanation_records(found, rationales, numbers)
+    records = (
+        explanation_records(found, rationales, numbers) if model is None else _told(model, found, rationales, numbers)
+    )
     for record, name in zip(records, names, strict=False):
         record["name"] = name
-    if model is not None and found.predictions is not None:
-        rows = [record["row"] for record in records]
-        told = {one["row"]: one for one in prediction_records(model, found.predictions, found.graphs, rows, ())}
-        records = [{**record, **{name: told[record["row"]][name] for name in TOLD}} for record in records]
     failed = [{"row": one.row, "input": one.given, "status": "failed", "reason": one.reason} for one in refused]
     write_json(folder / RECORDS, sorted([*records, *failed], key=lambda record: record["row"]))
     graphs, schema = found.graphs, found.graphs.schema

@@ -1,10 +1,10 @@
 """Run folders: what one training was made of and left behind; models in them, bundled models, model cards."""
 
 PUBLIC = {  # what other packages may use, by module
-    "bundles": "FOLDER is_bundled open_run own_folder",
+    "bundles": "FOLDER is_bundled load_model open_run own_folder",
     "bundling": "PLANS bundle",
     "card": "card_text model_card",
-    "checkpoint": "METRICS MODEL_RECORD load_model save_model",
+    "checkpoint": "METRICS load_model",
     "decoded": "decoded_of_run",
     "run": "CONFIG EPOCHS SPLIT Plan Run execute",
 }

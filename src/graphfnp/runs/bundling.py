@@ -12,9 +12,10 @@ from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
+from graphfnp.prediction.saving import MODEL_RECORD, save_model
 from graphfnp.runs.bundles import FOLDER
 from graphfnp.runs.card import CARD, card_text, model_card
-from graphfnp.runs.checkpoint import METRICS, MODEL_RECORD, load_model, save_model
+from graphfnp.runs.checkpoint import METRICS, load_model
 from graphfnp.runs.decoded import keep_decoded
 from graphfnp.runs.run import CONFIG, SPLIT, Plan, Run, execute
 from graphfnp.training.config import TrainingConfig

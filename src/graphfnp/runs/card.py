@@ -17,6 +17,7 @@ CARD = "card.json"
 MEASURES = (
     "accuracy", "accuracy_of_majority", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "num_graphs",
 )  # fmt: skip
+NO_SPLIT: dict[str, Any] = {"how": "not known", "train": [], "validation": [], "test": []}  # of a model by itself
 SOURCE = ("cite", "origin", "stand_in")
 
 
@@ -24,7 +25,7 @@ def model_card(run: Run) -> dict[str, Any]:
     """Everything a user should know before trusting a number of this model, ready for JSON."""
     model, plan = run.model, run.plan
     schema, facts = model.classifier.schema, run.record.get("facts", {})
-    split = read_json(run.folder / SPLIT)
+    split = read_json(run.folder / SPLIT) if (run.folder / SPLIT).is_file() else NO_SPLIT
     metrics = read_json(run.folder / METRICS) if (run.folder / METRICS).is_file() else {}
     entry = CATALOGUE.get(plan.dataset)
     return {

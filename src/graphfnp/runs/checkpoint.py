@@ -1,6 +1,5 @@
 """Checkpoints without pickle: tensors in safetensors, all else as JSON."""
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping
 from math import isfinite, prod
@@ -12,45 +11,24 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from graphfnp.errors import InvalidConfig, InvalidRun, listed
-from graphfnp.files import read_json, read_tensors, write_json, write_tensors
+from graphfnp.files import read_json, read_tensors
 from graphfnp.graphs.packed import Schema
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.domain import Domain
-from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance
-from graphfnp.settings import from_json, to_json
+from graphfnp.prediction.saving import DOMAIN, FORMAT, MODEL_RECORD, MODEL_TENSORS
+from graphfnp.settings import from_json
 
-FORMAT = 1
 LARGEST = 2**20  # number among the settings of a model
 ROOM = 2**22  # elements that any model may take
 FACTORIES = {
     torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.eye, torch.arange,
 }  # fmt: skip
-MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 METRICS = "metrics.json"
-
-
-def save_model(model: TrainedModel, folder: Path, method: str, facts: Mapping[str, Any] | None = None) -> None:
-    """model.safetensors, domain.safetensors and model.json: all that prediction needs."""
-    digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
-    record = {
-        "format": FORMAT,
-        "method": method,
-        "settings": to_json(model.classifier.config),
-        "schema": dataclasses.asdict(model.classifier.schema),
-        "calibration": model.calibration.to_json(),
-        "conformal": None if model.conformal is None else model.conformal.to_json(),
-        "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
-        "label_mix": assumed_mix(model),
-        "sha256": digest,
-        "provenance": None if model.provenance is None else model.provenance.to_json(),
-        "facts": dict(facts or {}),
-    }
-    write_json(folder / MODEL_RECORD, record)
 
 
 def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> TrainedModel:
@@ -100,7 +78,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     _check_finite(folder, {**tensors, **({} if domain is None else domain.tensors())}, record)
     classifier.load_state_dict(tensors)
     classifier.eval()
-    return TrainedModel(classifier, calibration, conformal, domain, provenance)
+    return TrainedModel(classifier, calibration, conformal, domain, provenance, folder)
 
 
 def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[str, Any]) -> Calibration:
@@ -109,10 +87,6 @@ def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[st
         return calibration
     shares = read_json(folder / METRICS).get("label_shift", {}).get("shares", {}).get("train")
     return calibration.with_prior(shares) if shares else calibration
-
-
-def _save_domain(domain: Domain, path: Path) -> str:
-    return write_tensors(path, domain.tensors(), {"text": domain.text})
 
 
 def _load_domain(path: Path, digest: str) -> Domain:

@@ -7,10 +7,10 @@ from typing import Any
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import MissingData
 from graphfnp.files import read_json
+from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.rationales.config import DecodingConfig, decoding_for
 from graphfnp.rationales.store import DECODED, REVISION, DecodedRationales, decode, load_decoded, save_decoded
 from graphfnp.runs.bundles import is_bundled
-from graphfnp.runs.checkpoint import MODEL_RECORD
 from graphfnp.runs.run import Run
 
 

@@ -2,8 +2,9 @@
 
 import json
 import platform
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfnp.datasets.dataset import Dataset, Split
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
 from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
-from graphfnp.runs.checkpoint import DOMAIN, METRICS, MODEL_RECORD, MODEL_TENSORS, load_model, save_model
+from graphfnp.prediction.saving import DOMAIN, MODEL_RECORD, MODEL_TENSORS, save_model
+from graphfnp.runs.checkpoint import METRICS, load_model
 from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
 
@@ -45,11 +47,12 @@ class Plan:
         """The shell command that runs this plan again."""
         default = to_json(TrainingConfig())
         chosen = {f"training.{k}": v for k, v in to_json(self.training).items() if v != default[k]}
-        words = ["graphfnp train", self.dataset, f"--method {self.method} --seed {self.seed}"]
+        words = ["graphfnp", "train", self.dataset, "--method", self.method, "--seed", str(self.seed)]
         for name, value in self.data_options.items():
-            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}"))
-        words += [f"--set {name}={value}" for name, value in {**self.overrides, **chosen}.items()]
-        return " ".join(words)
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+        for name, value in {**self.overrides, **chosen}.items():
+            words += ["--set", f"{name}={value}"]
+        return shlex.join(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,7 @@ class Run:
     folder: Path
 
     def __post_init__(self) -> None:
-        if not (self.folder / CONFIG).is_file():
+        if not (self.folder / CONFIG).is_file() and not (self.folder / MODEL_RECORD).is_file():
             raise InvalidRun(
                 f"{self.folder}, which holds no {CONFIG}"
                 if self.folder.is_dir()
@@ -70,6 +73,8 @@ class Run:
 
     @cached_property
     def record(self) -> dict[str, Any]:
+        if not (self.folder / CONFIG).is_file():
+            return _of_saved_model(read_json(self.folder / MODEL_RECORD))
         return read_json(self.folder / CONFIG)
 
     @cached_property
@@ -100,8 +105,19 @@ class Run:
         path = self.folder / EPOCHS
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
+    @property
+    def has_data(self) -> bool:
+        """Does it know what it was trained on, or is it a model by itself?"""
+        return (self.folder / SPLIT).is_file()
+
     def dataset(self, data: str | Path | None = None) -> Dataset:
         """The graphs the run was trained on, with the run's own split."""
+        if not self.has_data:
+            raise MissingData(
+                f"{self.folder}, which holds a model and not the data it was trained on",
+                "a folder that `graphfnp train` wrote",
+                "give the graphs to predict or explain instead",
+            )
         from graphfnp.datasets.load import load
 
         loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
@@ -114,6 +130,15 @@ class Run:
                 "restore the file, or train again",
             )
         return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts, loaded.columns)
+
+
+def _of_saved_model(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands for the record of a run in a folder that ``model.save`` wrote: it knows no data."""
+    known = (model.get("provenance") or {}).get("dataset") or model.get("facts", {}).get("dataset")
+    return {
+        "dataset": known or "graphs given in Python", "method": model.get("method"), "seed": 0, "overrides": {},
+        "training": {}, "data_options": {}, "versions": library_versions(), "started": "",
+    }  # fmt: skip
 
 
 def execute(
@@ -139,7 +164,10 @@ def execute(
     fabric.barrier()
     if (folder / METRICS).exists():  # resumed, but there is nothing left to do
         return Run(folder)
+    dataset = replace(dataset, split=Split.from_json(read_json(folder / SPLIT)))  # of a resumed run: as it was begun
     classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
+    if fabric.global_rank == 0:
+        watch = _written_as_it_grows(folder, watch)
     training = train(
         classifier, dataset.train, dataset.validation, plan.training, plan.seed, folder, resume, watch, fabric
     )
@@ -178,13 +206,29 @@ def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: b
     write_json(folder / CONFIG, record)  # last: it makes the folder a run
 
 
+def _write_epochs(folder: Path, history: Sequence[Mapping[str, float]]) -> None:
+    write_atomically(folder / EPOCHS, "".join(json.dumps(epoch) + "\n" for epoch in history).encode())
+
+
+def _written_as_it_grows(folder: Path, watch: "Callable[[Event], None] | None") -> "Callable[[Event], None]":
+    """A watcher that adds each epoch to the run's file as it ends, so that a run can be followed from outside."""
+
+    def told(event: "Event") -> None:
+        if event.record is not None:
+            with open(folder / EPOCHS, "a" if event.epoch else "w", encoding="utf-8") as file:
+                file.write(json.dumps(event.record) + "\n")
+        if watch is not None:
+            watch(event)
+
+    return told
+
+
 def _close(plan: Plan, folder: Path, dataset: Dataset, training: "Training") -> None:
     """Write down what came out; the measures last, since they make the run a finished one."""
     from graphfnp.metrics.evaluation import evaluate_part
     from graphfnp.training.state import STATE_FILE
 
-    lines = "".join(json.dumps(epoch) + "\n" for epoch in training.history)
-    write_atomically(folder / EPOCHS, lines.encode())
+    _write_epochs(folder, training.history)
     facts = {"dataset": dataset.name, "epochs": len(training.history), "split": dataset.split.how}
     part = "test" if len(dataset.split.test) else "validation"
     metrics = evaluate_part(training.model, dataset, part, seed=plan.seed)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
-from graphfnp.datasets.table_files import cell_text, check_parquet, delimiter_of, text_table
+from graphfnp.datasets.table_files import cell_text, check_no_workbook, check_parquet, delimiter_of, text_table
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk
@@ -42,6 +42,7 @@ class MoleculeFile:
     def __init__(self, path: Path, smiles: str | None = None) -> None:
         if not can_stream(path):
             raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
+        check_no_workbook(path)
         self.path, self.kind, self.notes = path, _kind(path), QuoteNotes()
         try:
             with open(path, "rb") as file:

@@ -2,6 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "config": "TrainingConfig",
+    "sample_weight": "resampled",
     "state": "STATE_FILE",
     "train": "Event Training one_process train",
 }

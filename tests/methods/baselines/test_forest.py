@@ -12,7 +12,8 @@ from graphfnp.explainers.explain import explain
 from graphfnp.files import read_tensors, write_json, write_tensors
 from graphfnp.graphs.fingerprints import WIDTH, batch_fingerprints, fingerprints
 from graphfnp.methods.registry import make_classifier
-from graphfnp.runs.checkpoint import load_model, save_model
+from graphfnp.prediction.saving import save_model
+from graphfnp.runs.checkpoint import load_model
 from graphfnp.training.train import train
 from tiny_graphs import NUMBERS, TINY_TRAINING, TYPED, shapes, small
 

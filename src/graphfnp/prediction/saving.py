@@ -1,0 +1,55 @@
+"""Models to files, without pickle: tensors in safetensors, all else as JSON; runs/ reads them again."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.files import write_json, write_tensors
+from graphfnp.methods.contract import GraphClassifier
+from graphfnp.methods.registry import CLASSIFIERS
+from graphfnp.prediction.domain import Domain
+from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.settings import to_json
+
+FORMAT = 1
+MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
+
+
+def save_model(
+    model: TrainedModel, folder: Path | str, method: str | None = None, facts: Mapping[str, Any] | None = None
+) -> None:
+    """model.safetensors, domain.safetensors and model.json: all that prediction needs, in a folder commands accept."""
+    folder, method = Path(folder), method or method_of(model.classifier)
+    digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
+    record = {
+        "format": FORMAT,
+        "method": method,
+        "settings": to_json(model.classifier.config),
+        "schema": dataclasses.asdict(model.classifier.schema),
+        "calibration": model.calibration.to_json(),
+        "conformal": None if model.conformal is None else model.conformal.to_json(),
+        "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
+        "label_mix": assumed_mix(model),
+        "sha256": digest,
+        "provenance": None if model.provenance is None else model.provenance.to_json(),
+        "facts": dict(facts or {}),
+    }
+    write_json(folder / MODEL_RECORD, record)
+
+
+def method_of(classifier: GraphClassifier) -> str:
+    """The name under which the registry makes such a classifier."""
+    own = type(classifier).__name__, type(getattr(classifier, "config", None)).__name__
+    for name, method in CLASSIFIERS.items():
+        if (method.classifier.__name__, type(method.config).__name__) == own:
+            return name
+    raise InvalidConfig(
+        f"a {own[0]}, which is no method of the registry", f"one of {', '.join(CLASSIFIERS)}", "name it: method=..."
+    )
+
+
+def _save_domain(domain: Domain, path: Path) -> str:
+    return write_tensors(path, domain.tensors(), {"text": domain.text})

@@ -1,0 +1,120 @@
+"""Labels at the door: what looks wrong is said before training, and can be mended there."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from graphfnp.cli.app import main
+from graphfnp.runs.run import Run
+
+TINY = [
+    "--method", "vanilla", "--epochs", "2", "--no-report", "--split", "random", "--set", "backbone.width=16",
+]  # fmt: skip
+MOLECULES = ["C" * n + tail for n in range(1, 13) for tail in ("O", "N", "CO", "CN")]
+
+
+def said(capsys: pytest.CaptureFixture, *words: object, code: int = 0) -> tuple[str, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    captured = capsys.readouterr()
+    assert (end.value.code or 0) == code, captured.err
+    return captured.out, re.sub(r"\s+", " ", captured.err)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Two classes, of which one is written in two ways, and rows without a result."""
+    labels = ["active" if smiles[-1] == "N" else "inactive" for smiles in MOLECULES]
+    labels[1], labels[5], labels[0], labels[2] = "Active", "ACTIVE", "n.d.", "n.d."
+    pd.DataFrame({"smiles": MOLECULES, "label": labels}).to_csv(tmp_path / "in.csv", index=False)
+    return tmp_path / "in.csv"
+
+
+def test_case_variants_tiny_classes_and_missing_results_are_said_before_training(table: Path, capsys) -> None:
+    _, told = said(capsys, "train", table, "-o", table.parent / "run", *TINY)
+    assert "differ only in how they are written: 'active' 22, 'Active' 1, 'ACTIVE' 1" in told
+    assert "--map-labels Active=active,ACTIVE=active" in told
+    assert "'n.d.' (2 rows) is taken for a class; leave it out with --map-labels n.d.=" in told
+    assert told.index("written") < told.index("epoch 1 of 2")
+
+
+def test_labels_are_mapped_left_out_and_put_in_order(table: Path, capsys) -> None:
+    words = ["--map-labels", "Active=active,ACTIVE=active,n.d.=", "--classes", "inactive,active"]
+    _, told = said(capsys, "train", table, "-o", table.parent / "run", *TINY, *words)
+    run = Run(table.parent / "run")
+    assert run.model.classifier.schema.class_names == ("inactive", "active")
+    assert run.dataset().graphs.class_counts.tolist() == [22, 24]
+    assert "classes in their order: inactive 22, active 24" in told
+    assert "differ only" not in told
+    assert "--map-labels Active=active,ACTIVE=active,n.d.=" in run.record["command"]
+
+
+def test_classes_alone_leave_other_labels_out(table: Path, capsys) -> None:
+    said(capsys, "train", table, "-o", table.parent / "run", *TINY, "--classes", "inactive,active")
+    assert Run(table.parent / "run").dataset().graphs.class_counts.tolist() == [22, 22]
+
+
+@pytest.mark.parametrize(
+    "words", [["--classes", "inactive,potent"], ["--map-labels", "Aktive=active"], ["--map-labels", "Active"]]
+)
+def test_labels_that_are_not_there_are_refused_with_those_that_are(words: list[str], table: Path, capsys) -> None:
+    _, told = said(capsys, "train", table, "-o", table.parent / "run", *TINY, *words, code=2)
+    assert words[0] in told
+
+
+# ---------------------------------------------------------------- graphs that were trained on
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    frame = pd.DataFrame({"smiles": MOLECULES, "label": ["amine" if one[-1] == "N" else "other" for one in MOLECULES]})
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["train", str(tmp_path / "train.csv"), "-o", str(tmp_path / "run"), *TINY])
+    return tmp_path / "run"
+
+
+def foreign(folder: Path) -> Path:
+    """Twelve molecules of the training part, written backwards, and sixteen new ones."""
+    seen = [one[::-1] for one in Run(folder / "run").dataset().train.text[:12]]
+    new = [f"{tail}C{'C' * n}F" for n in range(8) for tail in ("O", "N")]
+    kinds = ["amine" if "N" in one else "other" for one in seen + new]
+    pd.DataFrame({"smiles": seen + new, "label": kinds}).to_csv(folder / "mine.csv", index=False)
+    return folder / "mine.csv"
+
+
+def test_calibration_leaves_out_what_the_model_was_trained_on_and_says_so(run: Path, capsys) -> None:
+    printed, _ = said(capsys, "calibrate", run, foreign(run.parent), "-o", run.parent / "new", "--json")
+    facts = json.loads(printed)
+    assert facts["before"]["num_graphs"] == 16
+    assert facts["left_out"] == "12 of 28 graphs were trained on"
+    _, told = said(capsys, "calibrate", run, run.parent / "mine.csv", "-o", run.parent / "other")
+    assert "12 of 28 graphs were trained on, and are left out of the calibration" in told
+
+
+def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> None:
+    before = (run / "metrics.json").read_text()
+    printed, _ = said(capsys, "evaluate", run, foreign(run.parent), "--json")
+    assert json.loads(printed)["num_graphs"] == 16
+    assert (run / "metrics.json").read_text() == before
+    _, told = said(capsys, "evaluate", run, run.parent / "mine.csv")
+    assert "12 of 28 graphs were trained on" in told
+
+
+def test_file_of_training_graphs_alone_is_refused(run: Path, capsys) -> None:
+    seen = Run(run).dataset().train
+    kinds = [("amine", "other")[y] for y in seen.y.tolist()]
+    pd.DataFrame({"smiles": seen.text, "label": kinds}).to_csv(run.parent / "seen.csv", index=False)
+    _, told = said(capsys, "calibrate", run, run.parent / "seen.csv", "-o", run.parent / "new", code=2)
+    assert "all among those the model was trained on" in told
+
+
+def test_labels_of_another_file_are_mapped_to_the_models_classes(run: Path, capsys) -> None:
+    frame = pd.read_csv(foreign(run.parent)).replace({"amine": "NH2", "other": "none of it"})
+    frame.to_csv(run.parent / "named.csv", index=False)
+    words = ["--map-labels", "NH2=amine,none of it=other", "-o", run.parent / "new", "--json"]
+    assert json.loads(said(capsys, "calibrate", run, run.parent / "named.csv", *words)[0])["before"]["num_graphs"] == 16

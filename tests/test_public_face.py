@@ -1,0 +1,70 @@
+"""What a script can do with ``import graphfnp`` alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import graphfnp
+from graphfnp.cli.app import main
+from graphfnp.training.sample_weight import resampled
+
+CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
+
+
+def test_bundled_model_predicts_smiles_in_two_lines() -> None:
+    model = graphfnp.load_model("bbbp")
+    predictions = graphfnp.predict(model, ["CCO", CAFFEINE])
+    assert predictions.probabilities.shape == (2, 2)
+    assert torch.allclose(graphfnp.predict(model, CAFFEINE).probabilities, predictions.probabilities[1:], atol=1e-5)
+
+
+def test_smiles_that_is_none_is_named() -> None:
+    with pytest.raises(graphfnp.GraphFNPError, match="C1CC"):
+        graphfnp.predict(graphfnp.load_model("bbbp"), ["CCO", "C1CC"])
+
+
+def test_explanation_has_class_rationales_set_and_domain() -> None:
+    (record,) = graphfnp.explain(graphfnp.load_model("bbbp"), [CAFFEINE])
+    assert record["class"] == "permeable"
+    assert record["rationales"][0]["weight"] > 0
+    assert record["conformal_set"] == ["permeable"]
+    assert record["domain_verdict"] == "in domain"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_saved_model_is_accepted_by_python_and_by_commands(kind, tmp_path: Path, capsys) -> None:
+    model, folder = graphfnp.load_model("bbbp"), tmp_path / "saved"
+    model.save(kind(folder))
+    again = graphfnp.load_model(kind(folder))
+    assert again.id == model.id
+    assert torch.equal(graphfnp.predict(again, CAFFEINE).draws, graphfnp.predict(model, CAFFEINE).draws)
+    for words in (["predict", folder, "CCO"], ["explain", folder, "CCO", "-o", tmp_path / "why", "--candidates", 5]):
+        with pytest.raises(SystemExit) as end:
+            main([str(word) for word in words])
+        assert not end.value.code, capsys.readouterr().err
+
+
+def test_commands_that_need_the_data_say_that_a_model_by_itself_has_none(tmp_path: Path, capsys) -> None:
+    graphfnp.load_model("bbbp").save(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", str(tmp_path)])
+    assert end.value.code == 2
+    assert "not the data it was trained on" in " ".join(capsys.readouterr().err.replace("│", "").split())
+
+
+def test_weighted_rows_are_learned_from_as_often_as_they_weigh() -> None:
+    counts = torch.bincount(resampled(torch.tensor([1.0, 2.0, 0.0, 1.0])), minlength=4)
+    assert counts.tolist() == [1, 2, 0, 1]
+    with pytest.raises(graphfnp.GraphFNPError, match="sample_weight"):
+        resampled(torch.tensor([1.0, -1.0]))
+
+
+def test_fit_takes_sample_weights() -> None:
+    smiles = ["C" * n + tail for n in range(1, 21) for tail in ("O", "N")]
+    y = np.array([one[-1] for one in smiles])
+    settings = {"method": "vanilla", "width": 16, "epochs": 3, "validation_fraction": 0.25}
+    plain = graphfnp.GraphFNPClassifier(**settings).fit(smiles, y)
+    weighed = graphfnp.GraphFNPClassifier(**settings).fit(smiles, y, sample_weight=np.where(y == "O", 9.0, 1.0))
+    assert weighed.predict_proba(smiles)[:, 1].mean() > plain.predict_proba(smiles)[:, 1].mean() + 0.2
