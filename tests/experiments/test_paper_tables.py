@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from graphfnp.cli.app import app
 from graphfnp.errors import InvalidConfig
 from graphfnp.experiments.claims import claims
-from graphfnp.experiments.document import document
+from graphfnp.experiments.document import documents
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS
 from graphfnp.experiments.published import published
@@ -113,8 +113,9 @@ def test_a_rendered_table_has_a_row_a_method_and_the_published_number(tmp_path):
 
 def test_what_is_missing_is_listed_by_the_table_itself(tmp_path):
     results = complete(tmp_path, PART.only(methods=["vanilla"]))
-    assert "bbbp GCN: graphfnp (0 of 5), no-rationales (0 of 5)" in render(PART, results)
-    assert "bbbp GCN: every row" in render(PART, results_of(tmp_path / "empty"))
+    others = len(METHODS) - 1
+    assert f"* bbbp GCN: {others} rows not begun" in render(PART, results)
+    assert f"* bbbp GCN: {others + 1} rows not begun" in render(PART, results_of(tmp_path / "empty"))
 
 
 def test_published_numbers_are_those_of_the_paper():
@@ -166,10 +167,10 @@ def test_ranks_are_means_over_complete_places_and_ties_share_theirs(tmp_path):
     assert found.friedman["nll"] < 1e-6
     assert found.friedman["auroc"] == 1
     assert all(p["nll"] < 0.01 for p in found.wilcoxon.values())  # twenty splits suffice
-    assert "## Overview" in document(results)
+    assert "## Overview" in documents(results)["results.md"]
     unfinished = complete(tmp_path / "b", part.only(methods=["vanilla", "graphfnp"]))
     assert ranks(unfinished, ["nll"]).places == ()
-    assert "## Overview" not in document(unfinished)
+    assert "## Overview" not in documents(unfinished)["results.md"]
 
 
 def test_what_is_missing_has_a_price_as_far_as_it_is_known(tmp_path):
@@ -183,7 +184,7 @@ def test_what_is_missing_has_a_price_as_far_as_it_is_known(tmp_path):
     priced = {(one.table, one.place): one for one in outstanding(TABLES.values(), results)}["calibration", "bace GCN"]
     # Vanilla: three rates on two seeds, and five seeds. The ensemble waits for Vanilla's choice.
     assert priced.core_hours == 2 * 11
-    assert "have not been run under the present rule" in document(results)
+    assert "have not been run under the present rule" in documents(results)["results.md"]
 
 
 def test_a_stand_in_is_not_subtracted_from_the_papers_dataset(tmp_path):
@@ -200,10 +201,16 @@ def test_the_papers_own_size_takes_the_choices_of_the_usual_one(tmp_path):
     assert {name: cell.plan.training.epochs for name, cell in cells.items()} == {"paper": 40, "vanilla": 30}
 
 
-def test_the_document_has_all_tables(tmp_path):
-    text = document(complete(tmp_path, PART))
-    assert all(f"## {table.title}" in text for table in TABLES.values())
-    assert all(f"**{name}**" in text for name in COLUMNS)
+def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(tmp_path):
+    pages = documents(complete(tmp_path, PART))
+    opening = pages["results.md"]
+    assert opening.startswith("# Results\n\n")
+    assert "Verdicts on" in opening.splitlines()[2]
+    for name, table in TABLES.items():
+        assert f"[{table.title}](results-{name}.md)" in opening
+        assert pages[f"results-{name}.md"].startswith(f"# {table.title}\n")
+    assert all(f"**{name}**" in opening for name in COLUMNS)
+    assert "| vanilla |" in pages["results-calibration.md"]
 
 
 def test_slow_explainers_have_fewer_seeds_and_explain_vanilla(tmp_path):

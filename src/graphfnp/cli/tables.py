@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from graphfnp.cli.console import err, out
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
-from graphfnp.experiments.document import costs, document
+from graphfnp.experiments.document import costs, documents, page_name
 from graphfnp.experiments.fill import CellProgress, Outcome, fill
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.render import render, render_claims, render_outstanding
@@ -70,8 +70,10 @@ def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
 
 
 def write_document(results: Results, path: Path) -> None:
-    write_atomically(path, document(results, path.parent / "images").encode())
-    out.print(f"tables  {path}", highlight=False, markup=False)
+    """The page at ``path``, and one for each table beside it."""
+    for name, text in documents(results, path.parent / "images").items():
+        write_atomically(path if name == page_name() else path.with_name(name), text.encode())
+    out.print(f"tables  {path} and pages beside it", highlight=False, markup=False)
 
 
 @dataclass(frozen=True)

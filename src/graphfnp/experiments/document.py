@@ -1,15 +1,20 @@
-"""docs/results.md: all tables in one page, written from the results alone."""
+"""docs/results.md and a page for each table, written from the results alone."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
+from graphfnp.experiments.claims import claims
 from graphfnp.experiments.figures import draw
+from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render, render_choices, render_claims, render_outstanding, render_ranks
 from graphfnp.experiments.results import Results
+from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES
 
 COSTS = "inference.json"
+GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
 def costs(folder: Path) -> dict[str, float]:
@@ -18,34 +23,70 @@ def costs(folder: Path) -> dict[str, float]:
     return json.loads(path.read_text())["ratio"] if path.is_file() else {}
 
 
-def document(results: Results, images: Path | None = None) -> str:
-    """The page; its figures are written to ``images``, which must lie beside it."""
+def documents(results: Results, images: Path | None = None) -> dict[str, str]:
+    """Pages by file name: ``results.md``, which opens with a few sentences and figures, and one for each table.
+
+    Figures are written to ``images``, which must lie beside the pages.
+    """
     ratios = costs(results.folder.parent)
-    tables = [render(table, results, ratios) for table in TABLES.values()]
     drawn = {} if images is None else draw(results, images)
     figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
-    parts = [
-        _head(results), render_ranks(results), render_claims(results), figures, *tables, render_choices(results),
-        render_outstanding(results),
+    links = "\n".join(f"* [{table.title}]({page_name(name)})" for name, table in TABLES.items())
+    opening = [
+        "# Results", " ".join(sentences(results)), figures, render_ranks(results), render_claims(results),
+        f"## Tables\n\n{links}", _rules(), render_choices(results), render_outstanding(results),
     ]  # fmt: skip
-    return "\n\n".join(part for part in parts if part) + "\n"
+    pages = {page_name(): opening}
+    for name, table in TABLES.items():
+        body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
+        about = f"Rerun: `graphfnp table {name} --fill --workers 2`. How to read it: {GUIDE}."
+        pages[page_name(name)] = [f"# {table.title}", about, body]
+    return {name: "\n\n".join(part for part in parts if part) + "\n" for name, parts in pages.items()}
 
 
-def _count(results: Results) -> str:
+def page_name(table: str | None = None) -> str:
+    return "results.md" if table is None else f"results-{table}.md"
+
+
+def sentences(results: Results) -> list[str]:
+    """What the tables say, in a few sentences that are as true as they are."""
     if not results.records:
-        return "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
-    count = len(results.records)
-    return f"{count} cells, each a training or an explainer of one, all by the runner, none chosen by its test part."
+        return [
+            "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
+        ]
+    judged, missing = claims(results), outstanding(TABLES.values(), results)
+    verdicts = Counter(claim.verdict for claim in judged)
+    counts = "; ".join(f"{verdict}: {count}" for verdict, count in verdicts.most_common())
+    said = [
+        f"{len(results.records)} cells, each a training or an explainer of one, all by the runner and by one rule, none "
+        "chosen by its test part.",
+        f"Verdicts on {len(judged)} claims: {counts}.",
+    ]
+    said += [
+        f"{claim.sentence[:1].upper()}{claim.sentence[1:]}: {claim.numbers}."
+        for claim in judged
+        if claim.sentence.startswith("lowest NLL") and "0 of 0" not in claim.numbers
+    ]
+    links = [
+        f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
+        for entry in summaries(TABLES["rationales"], results)
+        if entry["method"] == "graphfnp" and "link_precision_mean_mean" in entry
+    ]
+    if links:
+        said.append(f"Links of a rationale that go to its class, where chance is 50 %: {', '.join(links)}.")
+    if missing:
+        hours = sum(one.core_hours for one in missing)
+        said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
+    return said
 
 
-def _head(results: Results) -> str:
+def _rules() -> str:
     columns = "\n".join(f"* **{column.name}**: {column.note}" for column in COLUMNS.values())
     rates = ", ".join(f"{rate:g}" for rate in LEARNING_RATES)
-    return f"""# Results
+    return f"""## How to read the tables
 
-{_count(results)}
 `graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers,
-`graphfnp table --write docs/results.md` writes this page. The command of every cell is in `results/cells/*.jsonl`,
+`graphfnp table --write docs/results.md` writes these pages. The command of every cell is in `results/cells/*.jsonl`,
 under `provenance`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;

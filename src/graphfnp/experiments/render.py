@@ -152,10 +152,15 @@ def _missing(table: Table, results: Results) -> str:
         return "Nothing is missing."
     parts = []
     for place, groups in waiting.items():
-        begun = {group.row.label: f"{len(group.finished(results))} of {len(group.seeds)}" for group in groups}
-        rows = "every row" if len(groups) == len(table.rows) else ", ".join(f"{k} ({v})" for k, v in begun.items())
-        parts.append(f"{place}: {rows}")
-    return f"Missing, with finished seeds: {'; '.join(parts)}."
+        begun = [
+            f"{group.row.label} ({len(done)} of {len(group.seeds)} seeds)"
+            for group in groups
+            if (done := group.finished(results))
+        ]
+        untouched = len(groups) - len(begun)
+        begun += [f"{untouched} {'row' if untouched == 1 else 'rows'} not begun"] if untouched else []
+        parts.append(f"* {place}: {', '.join(begun)}")
+    return "Missing:\n\n" + "\n".join(parts)
 
 
 def render_claims(results: Results) -> str:
