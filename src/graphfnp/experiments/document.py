@@ -58,8 +58,8 @@ def sentences(results: Results) -> list[str]:
     verdicts = Counter(claim.verdict for claim in judged)
     counts = "; ".join(f"{verdict}: {count}" for verdict, count in verdicts.most_common())
     said = [
-        f"{len(results.records)} cells, each a training or an explainer of one, all by the runner and by one rule, none "
-        "chosen by its test part.",
+        f"{len(results.records)} cells, each a training or an explainer of one, all by the runner and by one rule, "
+        "none chosen by its test part.",
         f"Verdicts on {len(judged)} claims: {counts}.",
     ]
     said += [
