@@ -2,13 +2,14 @@
 #   docker build -t graphfnp . && docker run --rm -p 8000:8000 -e GRAPHFNP_API_KEY="$KEY" graphfnp
 # Another model: mount its run folder and name it, -v "$PWD/runs/mine:/model:ro" graphfnp /model
 FROM python:3.11-slim AS build
-# PyTorch for CPU: the build that PyPI has brings several GB of CUDA along.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# PyTorch's usual build brings several GB of CUDA along: --build-arg PIP_ARGS="--extra-index-url URL" with the address
+# of its index of CPU builds, which its install page names, leaves them out.
+ARG PIP_ARGS=""
 WORKDIR /source
 COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/graphfnp \
- && /opt/graphfnp/bin/pip install --no-cache-dir --quiet --extra-index-url "$TORCH_INDEX" -c constraints.txt '.[service]'
+ && /opt/graphfnp/bin/pip install --no-cache-dir --quiet $PIP_ARGS -c constraints.txt '.[service]'
 
 FROM python:3.11-slim
 # RDKit draws with these libraries.
