@@ -22,8 +22,8 @@ from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine
-from scoring import write_file
 from side_by_side import options, record
+from whole_file import write_file
 
 ROWS, REQUESTS = 16384, 40  # of the file; in each turn
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"

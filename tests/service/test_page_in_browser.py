@@ -106,6 +106,7 @@ def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(
     page.set_input_files("#file", files=[file_of(ROWS)])
     lines = page.locator("#table tbody tr")
     expect(lines).to_have_count(5)
+    assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1", "2", "3", "4"], "as predict counts rows"
     expect(lines.nth(1)).to_contain_text("unclosed ring")
     expect(lines.nth(3)).to_contain_text("no SMILES given")
     expect(page.locator("#status")).to_contain_text("2 of 5 rows could not be read")

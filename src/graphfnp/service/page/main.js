@@ -94,7 +94,7 @@ async function run(asked) {
   say(many ? `Asking about ${asked.length} rows` : "Asking");
   try {
     if (!many) {
-      await openRow({ asked: asked[0], number: 1 });
+      await openRow({ asked: asked[0], number: 0 });
       if (mine === asking) say("");
       return;
     }
@@ -105,7 +105,7 @@ async function run(asked) {
       const part = asked.slice(from, from + AT_ONCE);
       const found = await records("/predict", part.map((one) => one.row), smiles());
       if (mine !== asking) return;
-      found.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k + 1 }));
+      found.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k }));
       say(`${done.length} of ${asked.length} rows`);
     }
     showMany(done);

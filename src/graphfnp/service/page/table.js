@@ -8,7 +8,7 @@ import { domain, ruledOut } from "./words.js";
 const PAGE = 200; // rows shown at first
 
 const COLUMNS = [
-  { name: "#", value: (one) => one.number, number: true },
+  { name: "Row", value: (one) => one.number, number: true },
   { name: "Input", value: (one) => one.asked.name || shown(one.asked) },
   { name: "Class", value: (one) => one.record.class ?? "" },
   { name: "Probability", value: (one) => one.record.probability, number: true },
