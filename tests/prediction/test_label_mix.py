@@ -5,7 +5,15 @@ import torch
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.label_mix import label_shares, mix_by_confusion, mix_by_em, mix_distance, mix_words, read_mix
+from graphfnp.prediction.label_mix import (
+    label_shares,
+    mix_by_confusion,
+    mix_by_em,
+    mix_distance,
+    mix_told,
+    mix_words,
+    read_mix,
+)
 from graphfnp.prediction.raking import rake, reweighed
 
 
@@ -133,3 +141,10 @@ def test_raked_draws_have_the_mean_asked_for(num_classes):
 def test_reweighing_is_bayes_rule():
     found = reweighed(torch.tensor([[0.2, 0.8]]), torch.tensor([2.0, 0.5]).log())
     assert found[0].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_graphs_of_another_mix_than_is_assumed_are_named_with_a_way_out() -> None:
+    told, other = mix_told([0.16, 0.84], [0.47, 0.53], ["no", "yes"])
+    assert told == "probabilities assume no 16.0 %, yes 84.0 %"
+    assert other.startswith("these graphs have no 47.0 %, yes 53.0 %: --mix")
+    assert mix_told([0.16, 0.84], [0.2, 0.8], ["no", "yes"])[1] == ""

@@ -21,7 +21,6 @@ out = Console()
 err = Console(stderr=True)
 
 INTERRUPTED = 130
-OTHER_MIX = 0.1  # share of labels that would have to change before a mix is called another
 
 
 @contextmanager
@@ -122,14 +121,11 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
 
 def _mix_told(metrics: Mapping[str, Any]) -> str:
     """The mix that the probabilities assume, and that of the graphs judged where it is another."""
-    from graphfnp.prediction.label_mix import mix_distance, mix_words
+    from graphfnp.prediction.label_mix import mix_told
 
-    names, assumed, shift = _names(metrics), metrics["label_mix"], metrics.get("label_shift")
-    told = f"probabilities assume {mix_words(assumed, names)}"
-    own = shift and shift["shares"].get(shift["estimated"]["part"])
-    if not own or mix_distance(assumed, own) < OTHER_MIX:
-        return told
-    return f"{told}; these graphs have {mix_words(own, names)}: --mix estimate or even may suit them better"
+    shift = metrics.get("label_shift")
+    own = shift["shares"].get(shift["estimated"]["part"]) if shift else None
+    return "; ".join(filter(None, mix_told(metrics["label_mix"], own, _names(metrics))))
 
 
 def _names(metrics: Mapping[str, Any]) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "claims": "claims",
-    "document": "costs document",
+    "document": "costs documents page_name",
     "fill": "CellProgress Outcome fill",
     "fill_cluster": "fill_cluster",
     "outstanding": "outstanding",

@@ -7,7 +7,7 @@ PUBLIC = {  # what other packages may use, by module
     "calibration_kinds": "Kind fit_calibration",
     "conformal": "LEVEL Conformal",
     "domain": "EDGE UNLIKE VERDICTS Domain",
-    "label_mix": "ESTIMATE TRAINING label_shares mix_distance mix_words read_mix",
+    "label_mix": "ESTIMATE TRAINING label_shares mix_told mix_words read_mix",
     "label_shift": "FEWEST_GRAPHS as_trained assumed_mix estimated_mix for_mix label_shift moved_to_mix",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel collect conformal_sets fit_domain "
     "graphs_of predict",

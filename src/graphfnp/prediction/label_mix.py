@@ -10,6 +10,7 @@ from torch import Tensor
 from graphfnp.errors import InvalidConfig, listed
 
 TRAINING, EVEN, ESTIMATE = "training", "even", "estimate"
+OTHER_MIX = 0.1  # share of labels that would have to change before a mix is called another
 ROUNDS, TOLERANCE = 10_000, 1e-9
 
 
@@ -65,6 +66,14 @@ def label_shares(y: Tensor, num_classes: int) -> tuple[float, ...]:
     """Share of each class among the labels that are known."""
     counts = torch.bincount(y[y >= 0], minlength=num_classes).double()
     return tuple((counts / counts.sum().clamp(min=1)).tolist())
+
+
+def mix_told(assumed: Sequence[float] | None, own: Sequence[float] | None, names: Sequence[str]) -> tuple[str, str]:
+    """The mix that probabilities assume, and, where that of the graphs judged is another, what to do about it."""
+    told = f"probabilities assume {mix_words(assumed, names)}"
+    if not assumed or not own or mix_distance(assumed, own) < OTHER_MIX:
+        return told, ""
+    return told, f"these graphs have {mix_words(own, names)}: --mix estimate or even may suit them better"
 
 
 def mix_distance(first: Sequence[float], second: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import evaluate
-from graphfnp.prediction.label_mix import mix_words
+from graphfnp.prediction.label_mix import label_shares, mix_told, mix_words
 from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.rationales.config import DecodingConfig
@@ -73,6 +73,10 @@ def report_of_run(
         "to run it again": plan.command,
     }
     notes = list(dataset.split.notes)
+    mix, names = assumed_mix(model), dataset.graphs.schema.class_names
+    assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names)
+    if other:
+        notes.append(f"{assumed[:1].upper()}{assumed[1:]}; {other}.")
     if "stand_in" in dataset.facts:
         notes.append(f"Stand-in: {dataset.facts['stand_in']}")
     if dataset.problems:
