@@ -58,7 +58,7 @@ def test_a_good_molecule_is_drawn_and_explained(page: Page) -> None:
     expect(answer.get_by_role("img", name="nine tenths of the draws")).to_be_visible()
     expect(answer).to_contain_text("Of a hundred inputs with this probability")
     expect(answer).to_contain_text("At the 90 % level")
-    expect(answer).to_contain_text("of the training data are to one another")
+    expect(answer).to_contain_text("of its own members are from the rest")
     expect(answer.locator(".why").first.locator(".link")).to_have_count(3)
     expect(answer.locator(".near svg")).to_have_count(3)
     expect(answer).to_contain_text("partly memory")  # aspirin is among the training data
@@ -100,6 +100,14 @@ ROWS = [
     ("empty", ""),
     ("diazepam", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"),
 ]
+
+
+def test_a_molecule_that_no_rationale_reaches_is_not_known_and_has_no_marks(page: Page) -> None:
+    ask(page, "NC(=O)NO hydroxyurea")
+    answer = page.locator(".answer")
+    expect(answer.locator("h2")).to_contain_text("Not known")
+    expect(answer).to_contain_text("little more than the label mix")
+    expect(answer.locator(".main-drawing figcaption")).not_to_contain_text("Marked")
 
 
 def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(page: Page, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ export function strangeness(record, edge, unlike) {
   // The last tenth is where the verdict changes: it gets half of the width.
   const place = (score) => (score <= edge ? (0.5 * score) / edge : 0.5 + (0.5 * (score - edge)) / (1 - edge));
   const zone = (from, to, tone) => shape("rect", { x: at(place(from)), y: 8, width: at(place(to)) - at(place(from)) - 2, height: 8, rx: 4, class: `zone ${tone}` });
-  const label = `${record.domain_verdict}: stranger than ${percent(record.domain_score)} of the training data`;
+  const label = `${record.domain_verdict}: farther from the training data than ${percent(record.domain_score)} of its own members`;
   return el("div", { class: "picture" },
     shape("svg", { viewBox: `0 0 ${WIDE} 24`, role: "img", "aria-label": label },
       zone(0, edge, "good"), zone(edge, unlike, "open"), zone(unlike, 1, "bad"),

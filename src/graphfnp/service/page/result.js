@@ -107,7 +107,7 @@ function nearest(record, card) {
 }
 
 function marked(explanation) {
-  const edges = explanation?.edges ?? [];
+  const edges = explanation?.leans_on ? [] : explanation?.edges ?? []; // where nothing is linked there is nothing to mark
   const most = Math.max(0, ...edges.map((edge) => edge[2]));
   return most > 0 ? edges.filter((edge) => edge[2] >= MARKED * most).map(([a, b]) => [a, b]) : [];
 }

@@ -4,6 +4,7 @@ import { percent } from "./dom.js";
 
 export function headline(record) {
   const p = record.probability;
+  if (record.explanation?.leans_on) return "Not known; by the label mix";
   if (p >= 0.95) return "Almost surely";
   if (p >= 0.8) return "Probably";
   if (p >= 0.65) return "Rather";
@@ -49,7 +50,7 @@ const VERDICTS = {
 export function domain(record) {
   if (record.domain_verdict === null || record.domain_verdict === undefined) return null;
   const { tone, short, said } = VERDICTS[record.domain_verdict] ?? { tone: "open", short: record.domain_verdict, said: "" };
-  return { tone, short, long: `It is stranger than ${percent(record.domain_score)} of the training data are to one another: ${said}.` };
+  return { tone, short, long: `Farther from the training data than ${percent(record.domain_score)} of its own members are from the rest: ${said}.` };
 }
 
 export function doubt(record, classes) {
@@ -59,6 +60,8 @@ export function doubt(record, classes) {
   if (total < 0.1) return "There is hardly any doubt.";
   if (total < 0.3) return "A little doubt remains, as it does with nearly every input.";
   const size = total < 0.5 ? "Some doubt" : total < 0.8 ? "Much doubt" : "Nearly all that is possible is in doubt";
+  if (record.explanation?.leans_on) return `${size}: nothing the model looks for is in it, so the answer is little more than the label mix.`;
+  if (record.domain_verdict === "unlike the training data") return `${size}, and the model has seen nothing like this: the kinds of doubt cannot be told apart here.`;
   if (model > 0.3) return `${size}, a good part of it because the model has seen too little like this.`;
   return `${size}: the input itself looks like more than one class, and more training data of this kind would not help much.`;
 }
