@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from run_command import said
 
-from graphfnp.cli.app import main
 from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.training.config import TrainingConfig
 
@@ -23,15 +23,6 @@ RINGS = [
     "C1CC1",
     "C1CCC1",
 ]
-
-
-def said(capsys: pytest.CaptureFixture, *words: object, code: int = 0) -> tuple[str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    captured = capsys.readouterr()
-    assert (end.value.code or 0) == code, captured.err
-    return captured.out, " ".join(captured.err.split())
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """Labels at the door: what looks wrong is said before training, and can be mended there."""
 
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from run_command import said
 
 from graphfnp.cli.app import main
 from graphfnp.runs.run import Run
@@ -14,15 +14,6 @@ TINY = [
     "--method", "vanilla", "--epochs", "2", "--no-report", "--split", "random", "--set", "backbone.width=16",
 ]  # fmt: skip
 MOLECULES = ["C" * n + tail for n in range(1, 13) for tail in ("O", "N", "CO", "CN")]
-
-
-def said(capsys: pytest.CaptureFixture, *words: object, code: int = 0) -> tuple[str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    captured = capsys.readouterr()
-    assert (end.value.code or 0) == code, captured.err
-    return captured.out, re.sub(r"\s+", " ", captured.err)
 
 
 @pytest.fixture

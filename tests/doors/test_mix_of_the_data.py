@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from run_command import said
 
 import graphfnp as package
 from graphfnp.cli.app import main
@@ -20,15 +21,6 @@ from graphfnp.runs.run import Run
 ALCOHOLS = ["C" * n + tail for n in range(1, 13) for tail in ("O", "CO", "C(C)O")]
 AMINES = ["C" * n + "N" for n in range(1, 5)]
 TINY = ["--split", "random", "--no-report", "--set", "backbone.width=16", "--epochs", "3"]
-
-
-def said(capsys: pytest.CaptureFixture, *words: object) -> tuple[str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    captured = capsys.readouterr()
-    assert not end.value.code, captured.err
-    return captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

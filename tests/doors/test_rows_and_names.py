@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from rdkit import Chem
+from run_command import said
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
@@ -23,15 +24,6 @@ def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(console, "width", 80)
     (tmp_path / "in.csv").write_text(MESSY, encoding="utf-8")
     return tmp_path / "in.csv"
-
-
-def said(capsys: pytest.CaptureFixture, *words: object) -> tuple[str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main([str(word) for word in words])
-    captured = capsys.readouterr()
-    assert not end.value.code, captured.err
-    return captured.out, captured.err
 
 
 def test_rows_have_the_same_numbers_on_screen_in_json_and_in_files(messy: Path, capsys) -> None:

@@ -10,7 +10,7 @@ PUBLIC = {  # what other packages may use, by module
     "matching": "matching",
     "motifs": "motif_name",
     "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
-    "pointers": "pointer_array pointers position_within rank_within",
+    "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
     "pyg": "from_data_list from_dataset from_networkx to_data_list",
     "structure": "Structure as_networkx substructure",

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.pointers import owners, pointers, ranges
 from graphfnp.prediction.predict import NODE_BUDGET, TrainedModel
 
 LARGEST_NEIGHBOURHOOD = 64  # nodes; one that may hold more ends with the neighbours: hubs reach everything in two steps
@@ -51,14 +52,12 @@ def neighbourhoods(batch: Batch, features: str) -> tuple[Batch, Tensor, Tensor]:
     """For each node the graph of all within two steps of it; and for each node of those its centre and who it is."""
     count, (source, target) = batch.num_nodes, batch.edge_index
     degree = torch.bincount(target, minlength=count)
-    first = degree.cumsum(0) - degree  # edges are sorted by target
+    incoming = pointers(degree)  # edges are sorted by target
 
     def edges_into(node: Tensor) -> tuple[Tensor, Tensor]:
         """For each edge into one of these nodes: the place of the node among them, and the edge."""
-        repeats = degree[node]
-        row = torch.repeat_interleave(torch.arange(len(node)), repeats)
-        start = torch.repeat_interleave(repeats.cumsum(0) - repeats, repeats)
-        return row, first[node[row]] + torch.arange(len(row)) - start
+        edge, chosen = ranges(incoming, node)
+        return owners(chosen), edge
 
     itself = torch.arange(count)
     key = torch.cat([itself * count + itself, target * count + source]).unique()
@@ -74,9 +73,8 @@ def neighbourhoods(batch: Batch, features: str) -> tuple[Batch, Tensor, Tensor]:
     inside = key[place] == sought
     edge_index, edge = torch.stack([place[inside], row[inside]]), edge[inside]
     sizes = torch.bincount(centre, minlength=count)
-    ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     x = degree_feature(edge_index, len(key)) if features == "degree" else batch.x[member]
     edge_attr = None if batch.edge_attr is None else batch.edge_attr[edge]
     node_type = None if batch.node_type is None else batch.node_type[member]
     y = batch.y[batch.batch]
-    return Batch(x, edge_index, centre, ptr, y, edge_attr, node_type, batch.undirected), centre, member
+    return Batch(x, edge_index, centre, pointers(sizes), y, edge_attr, node_type, batch.undirected), centre, member

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.k_means import k_means
 from graphfnp.networks.mlp import mlp
 
 ANCHOR_STD, INITIAL_LOG_STD = 0.3, -2.0
@@ -27,18 +28,13 @@ class RationalePrior(nn.Module):
     @torch.no_grad()
     def start_at_centroids(self, embedding: Tensor, y: Tensor, weight: Tensor | None = None, seed: int = 0) -> None:
         """Put the anchors of each class at the (weighted) k-means centroids of its graphs."""
-        from sklearn.cluster import KMeans  # a second to import, and only training needs it
-
         for label in self.label.unique().tolist():
             own, slots = embedding[y == label], torch.where(self.label == label)[0]
             if len(own) == 0:
                 continue
-            clusters = min(len(slots), len(own.unique(dim=0)))
-            importance = None if weight is None else weight[y == label].double().cpu().numpy()
-            found = KMeans(clusters, n_init=4, random_state=seed).fit(own.double().cpu().numpy(), None, importance)
+            centres = k_means(own, len(slots), seed, 4, None if weight is None else weight[y == label])
             # Fewer distinct graphs than rationales: the centroids are used again.
-            centres = torch.as_tensor(found.cluster_centers_).to(embedding)
-            self.anchors[slots] = centres[torch.arange(len(slots)) % clusters]
+            self.anchors[slots] = centres[torch.arange(len(slots)) % len(centres)]
 
 
 class ProjectedRationalePrior(RationalePrior):
