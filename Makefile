@@ -54,7 +54,7 @@ pictures: $(STAMP)  # runs the commands that pages show, writes down what they p
 bundles: $(STAMP)  # trains the models that ship with the package again, an hour each; ARGS="bbbp": only that one
 	$(BIN)/graphfnp bundle $(ARGS)
 
-BENCHMARKS ?= prediction decoder_likelihood epoch batching featurising explainers
+BENCHMARKS ?= start_up isolation prediction decoder_likelihood epoch batching featurising explainers
 bench: $(STAMP)  # the races of benchmarks/README.md that need nothing but the data; ARGS=--json writes their ratios down
 	for name in $(BENCHMARKS); do echo "== $$name"; OMP_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py $(ARGS) || exit 1; done
 
