@@ -12,6 +12,7 @@ rationales the links are measured, and with which reading of them edges of known
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
@@ -31,7 +32,8 @@ from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
-from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.subgraphs import induced_subgraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.metrics.links import link_scores
@@ -161,15 +163,53 @@ def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str
 
 
 def edge_aucs(model: TrainedModel, test: PackedGraphs, dataset: str) -> dict[str, float]:
-    """Edge ROC-AUC of known reasons by a node's state, by its neighbourhoods alone, and by both, as explanations do."""
+    """Two judgements of a node's state, of its neighbourhoods alone, and of both, which explanations take.
+
+    "edges": ROC-AUC of the edges of known reasons. "kept" and "cut": P(some link of its class) of what is left of a
+    graph, encoded by itself, if only the quarter of its nodes that scores highest is kept, or if that quarter is cut.
+    """
     reasons = with_known_reasons(test, dataset)
     target = collect(model.classifier, reasons).logits.softmax(-1).mean(0).argmax(-1)
-    state, alone = node_readings(model, reasons, target)
     ends, once = reasons.global_edge_index, each_edge_once(reasons)
-    return {
-        f"edges {name}": edge_roc_auc(node[ends].amin(0)[once], reasons.edge_truth[once])
-        for name, node in (("state", state), ("alone", alone), ("both", (state + alone) / 2))
-    }
+    whole = test.batch(torch.arange(len(test)))
+    state, alone = node_readings(model, reasons, target)
+    state_of_all, alone_of_all = node_readings(model, test, test.y)
+    measured = {"kept all": linked(model, whole)}
+    for name, node, score in (
+        ("state", state, state_of_all),
+        ("alone", alone, alone_of_all),
+        ("both", (state + alone) / 2, (state_of_all + alone_of_all) / 2),
+    ):
+        top = highest_quarter(score, whole)
+        measured |= {
+            f"edges {name}": edge_roc_auc(node[ends].amin(0)[once], reasons.edge_truth[once]),
+            f"kept {name}": linked(model, left_of(whole, top, test)),
+            f"cut {name}": linked(model, left_of(whole, ~top, test)),
+        }
+    return measured
+
+
+def highest_quarter(score: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """[nodes]: is a node among the quarter of its graph that scores highest?"""
+    order = torch.argsort(score, descending=True)
+    order = order[torch.argsort(batch.batch[order], stable=True)]
+    top = torch.zeros(batch.num_nodes, dtype=torch.bool)
+    top[order] = torch.arange(batch.num_nodes) - batch.ptr[batch.batch] < (batch.sizes / 4)[batch.batch]
+    return top
+
+
+def left_of(batch: Batch, kept: torch.Tensor, graphs: PackedGraphs) -> Batch:
+    part = induced_subgraphs(batch, torch.where(kept)[0])
+    return replace(part, x=graphs.schema.refeaturised(part.x, part.edge_index))
+
+
+@torch.no_grad()
+def linked(model: TrainedModel, batch: Batch) -> float:
+    """Mean P(some link of the graph's class)."""
+    rationales = model.classifier.rationales()
+    of_class = batch.y.unsqueeze(-1) == rationales.label
+    kappa = model.classifier.correlation_probability(batch)
+    return float((1 - torch.where(of_class, 1 - kappa, 1.0).prod(-1)).mean())
 
 
 def main() -> None:
