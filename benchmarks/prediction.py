@@ -16,7 +16,7 @@ from torch_geometric.data import Batch as PyGBatch
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.methods.graphfnp.rationale_model import RationaleModel
+from graphfnp.methods.graphfnp.neural_process import NeuralProcess
 from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.predict import BATCH_SIZE, NUM_DRAWS, collect
 from graphfnp.training.config import TrainingConfig
@@ -35,13 +35,13 @@ def with_flipped_labels(graphs: PackedGraphs, share: float, seed: int) -> Packed
     return replace(graphs, y=torch.where(flipped, 1 - graphs.y, graphs.y))
 
 
-def trained(method: str, dataset: Dataset, epochs: int) -> RationaleModel:
+def trained(method: str, dataset: Dataset, epochs: int) -> NeuralProcess:
     """A model whose decoder did not learn: no prediction asks it."""
     flip = 0.2 if dataset.graphs.edge_truth is not None else 0.0  # real labels are noisy enough
     graphs, validation = with_flipped_labels(dataset.train, flip, 0), with_flipped_labels(dataset.validation, flip, 1)
     classifier = make_classifier(method, dataset.graphs.schema)
-    assert isinstance(classifier, RationaleModel)
-    classifier.decoder_loss = lambda batch, encoded: {}  # type: ignore[method-assign]
+    assert isinstance(classifier, NeuralProcess)
+    classifier.decoder_loss = lambda encoded: {}  # type: ignore[method-assign]
     train(classifier, graphs, validation, TrainingConfig(epochs=epochs, finishing_epochs=0))
     return classifier.eval()
 
@@ -49,7 +49,7 @@ def trained(method: str, dataset: Dataset, epochs: int) -> RationaleModel:
 class Judge:
     """Mean probabilities of one model under any number of draws, with the graphs encoded once."""
 
-    def __init__(self, classifier: RationaleModel, graphs: PackedGraphs) -> None:
+    def __init__(self, classifier: NeuralProcess, graphs: PackedGraphs) -> None:
         self.classifier, self.batch = classifier, graphs.batch()
         with torch.no_grad():
             self.encoded = classifier.encode(self.batch)
@@ -62,7 +62,7 @@ class Judge:
         """[graphs]: probability of the last class."""
         self.classifier.draws = kind  # type: ignore[assignment]
         self.encoded.cache.clear()
-        logits = self.classifier.draw_logits(self.batch, num_draws, seed, self.encoded)
+        logits = self.classifier.draw_logits(self.encoded, num_draws, seed)
         return logits.softmax(-1).mean(0)[:, -1]
 
     def error(self, kind: str, num_draws: int, seeds: int = 25) -> float:
@@ -70,7 +70,7 @@ class Judge:
         return float((means - self.reference).square().mean().sqrt())
 
 
-def compare_cost(method: str, classifier: RationaleModel, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
+def compare_cost(method: str, classifier: NeuralProcess, graphs: PackedGraphs, rounds: int) -> dict[str, float]:
     """GraphFNP's prediction against the plain forward of the same graphs, as ratios."""
     peer, data = PlainGCN(graphs.schema).eval(), plain_data(graphs)
     batches = [PyGBatch.from_data_list(data[i : i + BATCH_SIZE]) for i in range(0, len(data), BATCH_SIZE)]

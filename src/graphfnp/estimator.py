@@ -203,7 +203,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     def rationales_(self) -> Rationales | None:
         """What the model looks for, as small graphs; None if the method has no rationales."""
         check_is_fitted(self)
-        if self._rationales is None:
+        if self._rationales is None and self.model_.classifier.rationale_model is not None:
             self._rationales = find_rationales(self.model_, seed=self.seed_, graphs=self._graphs)
         return self._rationales
 

@@ -153,13 +153,13 @@ def test_far_away_graphs_are_at_distance_one_and_known_ones_near_zero() -> None:
     graphs = shapes(6, NUMBERS)
     classifier = make_classifier("graphfnp", NUMBERS, small("graphfnp")).eval()
     with torch.no_grad():
-        embedding = classifier.embed(graphs.batch())
+        embedding = classifier.embed(classifier.encode(graphs.batch()))
         classifier.rationale_prior.anchors[0] = embedding[0]
-        distance = classifier.distance(graphs.batch())
+        distance = classifier.distance(classifier.encode(graphs.batch()))
         assert distance is not None
         close(distance[0], 0.0)
         classifier.rationale_prior.anchors += 1e3
-        distance = classifier.distance(graphs.batch())
+        distance = classifier.distance(classifier.encode(graphs.batch()))
         assert distance is not None
         close(distance, [1.0] * 6)
 

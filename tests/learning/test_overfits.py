@@ -63,6 +63,6 @@ def test_rationales_end_near_graphs_of_their_class(graphs: PackedGraphs) -> None
     rationales = model.classifier.rationales()
     assert rationales is not None
     with torch.no_grad():
-        embedding = model.classifier.embed(graphs.batch())
+        embedding = model.classifier.embed(model.classifier.encode(graphs.batch()))
     nearest = torch.cdist(rationales.embedding, embedding).argmin(-1)
     assert (graphs.y[nearest] == rationales.label).float().mean() >= 0.8

@@ -51,7 +51,9 @@ def test_a_node_is_as_linked_as_its_state_and_its_neighbourhoods_encoded_by_them
         balls = {node: sorted(nx.ego_graph(graph, node, radius=2)) for node in graph}
         small = graphs_from_structures([substructure(whole, ball) for ball in balls.values()], graphs.schema)
         with torch.no_grad():
-            kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
+            kappa = model.classifier.correlation_probability(model.classifier.encode(small.batch()))[
+                :, label == target[number]
+            ]
             of_nodes = model.classifier.node_correlation(graphs.select([number]).batch())[:, label == target[number]]
         linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
         state = (1 - (1 - of_nodes).prod(-1)).tolist()

@@ -50,7 +50,7 @@ def rationales(
         raise InvalidConfig(f"--source {source}", f"one of {', '.join(SOURCES)}", "choose one of these")
     loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
-    if model.classifier.rationales() is None:
+    if model.classifier.rationale_model is None:
         raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
     changes: dict[str, Any] = {"candidates": candidates if source != "training" else 0}
     if source == "decoder":
@@ -65,7 +65,7 @@ def rationales(
     with err.status("decoding") if not as_json else _silent():
         if other and dataset is not None:
             others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]
-            decoded = decode(model, dataset, config, seed, [one for one in others if one is not None])
+            decoded = decode(model, dataset, config, seed, others)
         else:
             decoded = decoded_of_run(loaded, data, None if usual else config, seed, dataset)
     records, figures = decoded.records, {}

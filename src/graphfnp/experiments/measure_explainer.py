@@ -15,6 +15,7 @@ from graphfnp.explainers.explanations import Explanations
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import rationale_scores
 from graphfnp.prediction.label_shift import as_trained
@@ -65,15 +66,13 @@ def rationales_scores(model: TrainedModel, dataset: Dataset, seed: int) -> dict[
     schema = dataset.graphs.schema
     found = find_rationales(model, seed=seed, graphs=dataset.train)
     alone = find_rationales(model, replace(decoding_for(schema), training_graphs=0), seed)
-    assert found is not None
-    assert alone is not None
     each, whole = rationale_measures(model, found, dataset.test, seed)
     holder, fall = ([value for one in each if (value := one[key]) is not None] for key in ("holder_auc", "deletion"))
     drawn = [(one, int(label)) for one, label in zip(found.structures, found.label, strict=True) if one is not None]
     scores: dict[str, Any] = {
         "explainer": OWN,
         **whole,
-        "rationale_f1_1": rationale_scores(model.classifier, dataset.test, found.label, seed)["rationale_f1"]["1"],
+        "rationale_f1_1": rationale_scores(with_rationales(model.classifier), dataset.test, seed)["rationale_f1"]["1"],
         "reached": len(drawn) / len(found),
         "reached_by_decoder_alone": sum(one is not None for one in alone.structures) / len(found),
         "deletion_above_0": sum(value > 0 for value in fall) / len(fall) if fall else None,
@@ -95,7 +94,6 @@ def own_scores(model: TrainedModel, dataset: Dataset, seed: int, limit: int | No
     """Scores of explanation by the decoded rationales, on the graphs that the other explainers are judged on."""
     graphs = subset(with_known_reasons(dataset.test, dataset.name), limit, seed)
     rationales = find_rationales(model, seed=seed, graphs=dataset.train)
-    assert rationales is not None
     return {"explainer": OWN, **judged(model.classifier, graphs, [_explained(model, rationales, graphs, seed)])}
 
 

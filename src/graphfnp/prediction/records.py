@@ -14,6 +14,7 @@ from torch import Tensor
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
+from graphfnp.methods.contract import with_rationales
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.json_columns import json_texts
@@ -135,9 +136,9 @@ def _columns(model: TrainedModel, predictions: Predictions, level: float) -> dic
         columns["conformal_level"] = np.full(len(label), level)
     if predictions.domain is not None:
         columns |= _domain_columns(predictions)
-    rationales = model.classifier.rationales()
-    if predictions.correlation is not None and rationales is not None:
-        columns["rationales"] = _correlated(predictions.correlation, names[rationales.label.cpu().numpy()])
+    if predictions.correlation is not None:
+        label_of_rationale = with_rationales(model.classifier).rationales().label
+        columns["rationales"] = _correlated(predictions.correlation, names[label_of_rationale.cpu().numpy()])
     return columns
 
 

@@ -9,6 +9,7 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.graphs.subgraph_search import adjacency
 from graphfnp.kinds.kind_of import kind_of
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig
@@ -49,11 +50,12 @@ def drawn_candidates(
     model: TrainedModel, rationales: Rationales, config: DecodingConfig, generator: torch.Generator
 ) -> Candidates:
     """``config.candidates`` graphs for each rationale, all drawn together; molecules within the rules of valence."""
-    kind = kind_of(model.classifier.schema)
+    classifier = with_rationales(model.classifier)
+    kind = kind_of(classifier.schema)
     owner = torch.arange(len(rationales)).repeat_interleave(config.candidates)
     sizes = torch.randint(config.smallest, config.largest + 1, (len(owner),), generator=generator)
     nodes, rules = (sizes * kind.nodes_per_size).long(), kind.decoding_rules()
-    drawn = model.classifier.decode(rationales.embedding[owner], nodes, config.temperature, generator, rules)
+    drawn = classifier.decode(rationales.embedding[owner], nodes, config.temperature, generator, rules)
     found = Candidates()
     found.add([kind.repaired(structure) for structure in drawn], owner.tolist(), "decoder")
     return found

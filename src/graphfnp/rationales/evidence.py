@@ -77,7 +77,6 @@ def data_evidence(
 ) -> list[DataEvidence]:
     """The evidence for each decoded rationale."""
     near = correlations(model, train)
-    assert near is not None
     elsewhere = None if test is None or not len(test) else correlations(model, test)
     substructures = _substructure_index(train)
     fresh = None if test is None or not len(test) else _substructure_index(test)

@@ -27,7 +27,7 @@ class RationaleExplanations:
     unreached: Tensor  # [graphs]: probability that no rationale is linked
     node_score: Tensor  # [nodes] in [0, 1]: how strongly the surroundings of a node alone are linked to the class
     places: tuple[dict[int, tuple[int, ...]], ...]  # for each graph: rationale -> nodes where its structure was found
-    predictions: Predictions | None = None  # of the same graphs
+    predictions: Predictions  # of the same graphs
 
     @property
     def weight(self) -> Tensor:

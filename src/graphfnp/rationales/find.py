@@ -10,6 +10,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.kinds.plain import PlainGraphs
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.randomness import stream
@@ -28,19 +29,16 @@ NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is s
 @torch.no_grad()
 def find_rationales(
     model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
-) -> Rationales | None:
-    """A structure for each rationale, or none where no small one reaches kernel .5; None if the method has none.
+) -> Rationales:
+    """A structure for each rationale, or none where no small one reaches kernel .5.
 
     Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
     nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
     1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
     training graph, or is much smaller than what does.
     """
-    classifier = model.classifier
+    classifier = with_rationales(model.classifier).eval()
     rationales = classifier.rationales()
-    if rationales is None:
-        return None
-    classifier.eval()
     config = config or decoding_for(classifier.schema)
     candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)
     kind = kind_of(classifier.schema)
@@ -80,7 +78,6 @@ def _candidates(
             candidates.structures = with_known_features(candidates.structures, graphs)
     if config.training_graphs and graphs is not None:
         near = correlations(model, graphs, num_draws=8)
-        assert near is not None
         candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
     if continuous and graphs is not None:
         candidates.structures = with_usual_features(candidates.structures, graphs)

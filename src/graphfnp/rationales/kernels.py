@@ -8,6 +8,7 @@ from torch import Tensor
 from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, TrainedModel
 
@@ -21,9 +22,9 @@ def structure_kernels(model: TrainedModel, structures: Sequence[Structure]) -> T
 @torch.no_grad()
 def graph_kernels(model: TrainedModel, graphs: PackedGraphs) -> Tensor:
     """[graphs, rationales]: kappa at the means."""
-    model.classifier.eval()
+    classifier = with_rationales(model.classifier).eval()
     batches = graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
-    return torch.cat([model.classifier.correlation_probability(batch) for batch in batches])
+    return torch.cat([classifier.correlation_probability(classifier.encode(batch)) for batch in batches])
 
 
 def specific_kernel(kernel: Tensor, rationales: Rationales) -> Tensor:

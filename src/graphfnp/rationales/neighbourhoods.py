@@ -6,6 +6,7 @@ from torch import Tensor
 from graphfnp.graphs.degrees import degree_feature
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.pointers import owners, pointers, ranges
+from graphfnp.methods.contract import with_rationales
 from graphfnp.prediction.predict import NODE_BUDGET, TrainedModel
 
 LARGEST_NEIGHBOURHOOD = 64  # nodes; one that may hold more ends with the neighbours: hubs reach everything in two steps
@@ -27,17 +28,15 @@ def node_readings(model: TrainedModel, graphs: PackedGraphs, target: Tensor) -> 
     of each node, all within two steps, is encoded by itself, and a node has the mean over the neighbourhoods that hold
     it, small ones counting more.
     """
-    classifier = model.classifier
+    classifier = with_rationales(model.classifier).eval()
     rationales = classifier.rationales()
-    assert rationales is not None
-    classifier.eval()
     states, alone = [torch.zeros(0)], [torch.zeros(0)]
     for index in graphs.batch_indices(256, node_budget=NODE_BUDGET // 8):
         batch = graphs.batch(index)
         of_class = rationales.label == target[index][batch.batch][:, None]
         states.append(_some_link(classifier.node_correlation(batch), of_class))
         small, centre, member = neighbourhoods(batch, graphs.schema.features)
-        linked = _some_link(classifier.correlation_probability(small), of_class)
+        linked = _some_link(classifier.correlation_probability(classifier.encode(small)), of_class)
         weight = small.sizes[centre].reciprocal()
         total = torch.zeros(2, batch.num_nodes).index_add_(1, member, torch.stack([linked[centre] * weight, weight]))
         alone.append(total[0] / total[1])

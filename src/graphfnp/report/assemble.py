@@ -40,7 +40,7 @@ def make_report(
         metrics, predictions = evaluate(model, graphs, seed=seed)
     else:
         metrics, predictions = {"num_graphs": len(graphs)}, predict(model, graphs, seed=seed)
-    if rationales is None:
+    if rationales is None and model.classifier.rationale_model is not None:
         candidates = None if train is None else matching(train, graphs.schema)
         rationales = find_rationales(model, decoding, seed, candidates)
     correlation = None if rationales is None else correlations(model, graphs, seed=seed)
@@ -82,5 +82,7 @@ def report_of_run(
     if dataset.problems:
         notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
     title = f"{plan.method} on {dataset.name}"
-    decoded = None if model.classifier.rationales() is None else decoded_of_run(run, data, dataset=dataset).rationales
+    decoded = (
+        None if model.classifier.rationale_model is None else decoded_of_run(run, data, dataset=dataset).rationales
+    )
     return make_report(model, judged, title, plan.seed, facts, run.history, notes, rationales=decoded)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.errors import InvalidGraphs, percent
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, leans_on
 from graphfnp.prediction.predict import TrainedModel, graphs_of
 from graphfnp.prediction.records import prediction_records
@@ -76,11 +77,9 @@ def explain(model: TrainedModel, given: PackedGraphs | Sequence[str] | str, seed
     Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
     """
     graphs = matching(graphs_of(model.classifier.schema, given), model.classifier.schema)
-    if model.classifier.rationales() is None:
-        raise InvalidGraphs("a model whose method has no rationales", "a graphfnp model", "train with graphfnp")
+    with_rationales(model.classifier)
     run = None if model.folder is None else Run(model.folder)
     rationales = find_rationales(model, seed=seed) if run is None else decoded_of_run(run).rationales
-    assert rationales is not None
     return _told(model, explain_by_rationales(model, rationales, graphs, seed), rationales)
 
 
@@ -89,7 +88,6 @@ def _told(
 ) -> list[dict[str, Any]]:
     """:func:`explanation_records` with interval, conformal set and domain."""
     records = explanation_records(found, rationales, numbers)
-    assert found.predictions is not None
     rows = [record["row"] for record in records]
     told = {one["row"]: one for one in prediction_records(model, found.predictions, found.graphs, rows, ())}
     return [{**record, **{name: told[record["row"]][name] for name in TOLD}} for record in records]

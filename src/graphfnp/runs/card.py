@@ -82,7 +82,7 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
             "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
             "of rings stand where RDKit puts them, which the numbers depend on a little."
         )
-    if model.classifier.rationales() is not None:
+    if model.classifier.rationale_model is not None:
         yield "Rationales show what the model looks for. They are not causes, and some are weak: read their evidence."
 
 
