@@ -37,7 +37,7 @@ from graphfnp.graphs.subgraphs import induced_subgraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.metrics.links import link_scores
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import fit_calibration
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.rationales.kernels import graph_kernels
 from graphfnp.rationales.neighbourhoods import node_readings

@@ -12,7 +12,7 @@ import graphfnp as package
 from graphfnp.cli.app import main
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.measure import measure, scores
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import fit_calibration
 from graphfnp.prediction.label_shift import assumed_mix
 from graphfnp.prediction.predict import collect
 from graphfnp.runs.checkpoint import load_model

@@ -17,8 +17,7 @@ from graphfnp.files import read_json, write_tensors
 from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.scores import all_scores, negative_log_likelihood
 from graphfnp.metrics.selective import risk_coverage
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import Kind, fit_calibration
+from graphfnp.prediction.calibration import Calibration, Kind, fit_calibration
 from graphfnp.prediction.predict import RawPredictions, collect
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.runs.checkpoint import METRICS
@@ -58,7 +57,7 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
                 "scores": scores(judged["soft"], validation, y),
             },
             "test": {name: scores(calibration, test, dataset.test.y) for name, calibration in judged.items()},
-            "temperature": {name: calibration.temperature for name, calibration in judged.items()},
+            "temperature": {name: calibration.to_json()["temperature"] for name, calibration in judged.items()},
             "rationale_f1": {
                 name: metrics[name] for name in ("rationale_f1", "rationale_f1_macro", "rationale_f1_constant")
                 if name in metrics

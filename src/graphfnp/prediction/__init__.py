@@ -3,8 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "arrow": "column",
     "calibrate": "calibrate labelled checked_kind cross_fitted fit_held_out held_back",
-    "calibration": "Calibration",
-    "calibration_kinds": "Kind fit_calibration",
+    "calibration": "Calibration Kind fit_calibration",
     "conformal": "LEVEL Conformal",
     "domain": "EDGE UNLIKE VERDICTS Domain",
     "label_mix": "ESTIMATE TRAINING label_shares mix_told mix_words read_mix",

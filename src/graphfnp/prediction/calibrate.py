@@ -10,8 +10,7 @@ from torch import Tensor
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import KINDS, Kind, fit_calibration
+from graphfnp.prediction.calibration import KINDS, SCALINGS, Calibration, Kind, fit_calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal, fit_conformal
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, collect
@@ -109,7 +108,7 @@ def _fit_for_own_mix(
     the mix the logits assume, and Bayes' rule does the rest.
     """
     prior, shares = model.calibration.prior, label_shares(y, raw.logits.shape[-1])
-    if kind in ("vector", "isotonic") or not prior:
+    if SCALINGS[kind].learns_mix or not prior:
         return fit_held_out(raw, y, kind, conformal_share, seed)
     weight = torch.tensor(prior).double() / torch.tensor(shares).double().clamp(min=1 / len(y))
     calibration, conformal = fit_held_out(raw, y, kind, conformal_share, seed, weight, prior)

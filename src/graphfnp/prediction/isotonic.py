@@ -1,11 +1,14 @@
 """Isotonic scaling: for each class a rising curve from claimed probability to observed frequency."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from graphfnp.prediction.raking import rake
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,25 @@ class Curve:
     @classmethod
     def from_json(cls, record: Mapping) -> "Curve":
         return cls(tuple(record["claimed"]), tuple(record["observed"]))
+
+
+@dataclass(frozen=True)
+class IsotonicScaling:
+    """The mean over draws goes through the curves, and the draws follow it."""
+
+    curves: tuple[Curve, ...]  # one for each class
+    learns_mix: ClassVar[bool] = True
+
+    @classmethod
+    def fit(cls, logits: Tensor, y: Tensor, weight: Tensor) -> "IsotonicScaling":
+        return cls(fit_curves(logits.softmax(-1).mean(0), y, weight))
+
+    def apply(self, logits: Tensor) -> Tensor:
+        draws = logits.softmax(-1)
+        return rake(draws, through_curves(self.curves, draws.mean(0)))
+
+    def to_json(self) -> dict:
+        return {"temperature": 1.0, "isotonic": tuple(asdict(curve) for curve in self.curves)}
 
 
 def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve, ...]:

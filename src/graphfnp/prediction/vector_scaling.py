@@ -1,7 +1,29 @@
 """Vector scaling: a slope and an offset for each class, near the identity unless held-out labels say otherwise."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class VectorScaling:
+    """p_s = softmax(a f_s + b), a and b of each class"""
+
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+    learns_mix: ClassVar[bool] = True
+
+    @classmethod
+    def fit(cls, logits: Tensor, y: Tensor, weight: Tensor) -> "VectorScaling":
+        return cls(*fit_vector(logits, y, weight))
+
+    def apply(self, logits: Tensor) -> Tensor:
+        return (logits * logits.new_tensor(self.scale) + logits.new_tensor(self.offset)).softmax(-1)
+
+    def to_json(self) -> dict:
+        return {"temperature": 1.0, "scale": self.scale, "offset": self.offset}
 
 
 def fit_vector(logits: Tensor, y: Tensor, weight: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

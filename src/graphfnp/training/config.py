@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.prediction.calibration_kinds import Kind
+from graphfnp.prediction.calibration import Kind
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import Encoding, GraphClassifier, Phase, check_partition
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibrate import fit_held_out, held_back
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, stream
