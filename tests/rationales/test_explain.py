@@ -67,7 +67,7 @@ def test_a_node_is_as_linked_as_its_state_and_its_neighbourhoods_encoded_by_them
 def test_the_neighbourhoods_of_a_star_do_not_all_hold_the_whole_star() -> None:
     leaves = 500
     graphs = from_networkx([nx.star_graph(leaves)], [0])
-    small, _, _ = neighbourhoods(graphs.batch(), graphs.schema.features)
+    small, _, _ = neighbourhoods(graphs.batch(), graphs.schema)
     assert small.sizes.tolist() == [leaves + 1] + [2] * leaves
 
 

@@ -117,23 +117,6 @@ class SubstructureIndex:
         for graph in graphs:
             yield bool(pattern.first_copy(self.structures[graph].node_type, *self.neighbours[graph]))
 
-    def places(self, structure: Structure) -> list[tuple[int, ...]]:
-        """The nodes of each graph where the structure was found first; empty where it was not."""
-        if self.is_chemical:
-            smarts = smarts_of(structure, self.graphs.schema)
-            if smarts is not None:
-                return self.places_of_smarts(smarts)
-        pattern = Pattern(structure)
-        return [
-            pattern.first_copy(graph.node_type, links, core)
-            for graph, (links, core) in zip(self.structures, self.neighbours, strict=True)
-        ]
-
-    def places_of_smarts(self, smarts: str) -> list[tuple[int, ...]]:
-        query = Chem.MolFromSmarts(smarts)
-        with rdBase.BlockLogs():
-            return [() if molecule is None else molecule.GetSubstructMatch(query) for molecule in self.molecules]
-
     def all_places(self, structure: Structure, chosen: Sequence[int]) -> list[tuple[int, ...]]:
         """For the chosen graphs all nodes of all copies; hydrogens that the structure has are among them."""
         query = None

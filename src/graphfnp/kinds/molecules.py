@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import torch
-from rdkit import Chem, DataStructs
+from rdkit import Chem, DataStructs, rdBase
 from rdkit.Chem import rdFingerprintGenerator
 
 from graphfnp.chemistry.alerts import alerts_in
@@ -28,6 +28,7 @@ ORDERS = {"double": 2, "triple": 3}
 class Molecules(PlainGraphs):
     """Sizes count heavy atoms, where hydrogens are nodes."""
 
+    noun: ClassVar[str] = "molecule"
     largest: ClassVar[int] = 14
     searched: ClassVar[int | None] = None
 
@@ -98,6 +99,12 @@ class Molecules(PlainGraphs):
             "fragment": fragment_smiles(structure, self.schema),
             "smarts": smarts_of(structure, self.schema),
         }
+
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """RDKit's canonical SMILES of each; what does not parse stays as given."""
+        with rdBase.BlockLogs():
+            molecules = (Chem.MolFromSmiles(one) for one in texts)
+            return [Chem.MolToSmiles(mol) if mol else one for mol, one in zip(molecules, texts, strict=True)]
 
     def alerts(self, structure: Structure) -> list[str]:
         """Where the structure was cut there is no hydrogen."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.motifs import motif_name
 from graphfnp.graphs.packed import PackedGraphs, Schema
@@ -19,6 +20,7 @@ class PlainGraphs:
 
     schema: Schema
 
+    noun: ClassVar[str] = "text"  # what the text of a graph is
     smallest: ClassVar[int] = 3  # nodes of the smallest connected graph that is more than an edge
     largest: ClassVar[int] = 10  # nodes that a rationale may have
     searched: ClassVar[int | None] = 500  # graphs of each class in which a structure is sought; None: all
@@ -83,11 +85,31 @@ class PlainGraphs:
         """May a generator of structures place edges of this type?"""
         return True
 
+    # ---------------------------------------------------------------- sought
+
+    def substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
+        """Graphs in which structures can be sought; None where nodes have no types to go by."""
+        return None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+
+    def some_substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
+        """Of as many graphs as can be searched, evenly from each class."""
+        if self.searched is None:
+            return self.substructures(graphs)
+        chosen: list[torch.Tensor] = []
+        for label in range(graphs.num_classes):
+            own = torch.where(graphs.y == label)[0]
+            chosen.append(own[:: max(1, -(-len(own) // self.searched))])
+        return self.substructures(graphs.select(torch.cat(chosen).sort().values))
+
     # ---------------------------------------------------------------- named and compared
 
     def names(self, structure: Structure) -> dict[str, str | None]:
         """What a reader may call it: ``smiles``, ``fragment``, ``smarts``, ``motif``, ``words``."""
         return {"motif": motif_name(structure)}
+
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """Texts that are equal for equal graphs."""
+        return list(texts)
 
     def alerts(self, structure: Structure) -> list[str]:
         """Structures it holds that experts warn of."""

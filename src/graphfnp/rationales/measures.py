@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.links import link_scores
@@ -28,7 +28,7 @@ def rationale_measures(
 
     kappa = graph_kernels(model, graphs)
     scores = link_scores(kappa, graphs.y, rationales.label)
-    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+    substructures = kind_of(graphs.schema).substructures(graphs)
     each = []
     for j, label in enumerate(rationales.label.tolist()):
         structure = rationales.structures[j] if rationales.structures else None

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.degrees import degree_feature
-from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.graphs.pointers import owners, pointers, ranges
 from graphfnp.methods.contract import with_rationales
 from graphfnp.prediction.predict import NODE_BUDGET, TrainedModel
@@ -35,7 +34,7 @@ def node_readings(model: TrainedModel, graphs: PackedGraphs, target: Tensor) -> 
         batch = graphs.batch(index)
         of_class = rationales.label == target[index][batch.batch][:, None]
         states.append(_some_link(classifier.node_correlation(batch), of_class))
-        small, centre, member = neighbourhoods(batch, graphs.schema.features)
+        small, centre, member = neighbourhoods(batch, graphs.schema)
         linked = _some_link(classifier.correlation_probability(classifier.encode(small)), of_class)
         weight = small.sizes[centre].reciprocal()
         total = torch.zeros(2, batch.num_nodes).index_add_(1, member, torch.stack([linked[centre] * weight, weight]))
@@ -47,7 +46,7 @@ def _some_link(kappa: Tensor, of_class: Tensor) -> Tensor:
     return 1 - torch.where(of_class, 1 - kappa, 1.0).prod(-1)
 
 
-def neighbourhoods(batch: Batch, features: str) -> tuple[Batch, Tensor, Tensor]:
+def neighbourhoods(batch: Batch, schema: Schema) -> tuple[Batch, Tensor, Tensor]:
     """For each node the graph of all within two steps of it; and for each node of those its centre and who it is."""
     count, (source, target) = batch.num_nodes, batch.edge_index
     degree = torch.bincount(target, minlength=count)
@@ -72,7 +71,7 @@ def neighbourhoods(batch: Batch, features: str) -> tuple[Batch, Tensor, Tensor]:
     inside = key[place] == sought
     edge_index, edge = torch.stack([place[inside], row[inside]]), edge[inside]
     sizes = torch.bincount(centre, minlength=count)
-    x = degree_feature(edge_index, len(key)) if features == "degree" else batch.x[member]
+    x = schema.refeaturised(batch.x[member], edge_index)
     edge_attr = None if batch.edge_attr is None else batch.edge_attr[edge]
     node_type = None if batch.node_type is None else batch.node_type[member]
     y = batch.y[batch.batch]

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.errors import percent
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.drawing import picture_graph, picture_structure
@@ -27,7 +27,7 @@ def inputs_over_rationales(
     """For each rationale the graph of its predicted class that is most correlated and holds it, the match marked."""
     shown = [(j, one) for j, one in enumerate(rationales.structures) if one is not None][: COLUMNS * ROWS]
     names = [short_name(name, 12) for name in graphs.schema.class_names]
-    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+    substructures = kind_of(graphs.schema).substructures(graphs)
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = Figure(figsize=(1.9 * COLUMNS, 3.3 * rows))
     cells = figure.subplots(2 * rows, COLUMNS, squeeze=False)
