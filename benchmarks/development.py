@@ -24,9 +24,8 @@ from rdkit.Chem import rdFingerprintGenerator
 from sklearn.cluster import KMeans
 
 from graphfnp.datasets.load import fetch, load
-from graphfnp.datasets.scaffold import balanced_scaffold_split
 from graphfnp.datasets.sentence_vectors import token_vectors
-from graphfnp.datasets.split import DENSE, SPARSE
+from graphfnp.datasets.split import DENSE, SPARSE, balanced_scaffold_split
 from graphfnp.datasets.sst2 import read_trees
 from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores

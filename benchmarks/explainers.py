@@ -20,8 +20,13 @@ from graphfnp.explainers.coalitions import Evaluator, Game
 from graphfnp.explainers.gstarx import GStarXConfig, node_scores, sampled_nodes
 from graphfnp.explainers.local_states import LocalEvaluator
 from graphfnp.explainers.node_sets import NodeSet, components, members, reached
-from graphfnp.explainers.shapley import drawn_coalitions, predecessors
-from graphfnp.explainers.subgraphx import SubgraphXConfig, TreeSearch, subgraphx_settings
+from graphfnp.explainers.subgraphx import (
+    SubgraphXConfig,
+    TreeSearch,
+    drawn_coalitions,
+    predecessors,
+    subgraphx_settings,
+)
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.training.config import TrainingConfig

@@ -25,8 +25,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.label_mix import TRAINING as TRAINING_MIX
-from graphfnp.prediction.label_mix import read_mix
-from graphfnp.prediction.label_shift import assumed_mix, for_mix
+from graphfnp.prediction.label_mix import assumed_mix, for_mix, read_mix
 from graphfnp.prediction.predict import NUM_DRAWS, fit_domain, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -35,8 +34,8 @@ from graphfnp.prediction.saving import save_model
 from graphfnp.rationales.find import find_rationales
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.settings import with_overrides
+from graphfnp.training.class_balance import resampled
 from graphfnp.training.config import TrainingConfig
-from graphfnp.training.sample_weight import resampled
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1

@@ -6,15 +6,13 @@ import torch
 from rdkit import Chem
 
 from graphfnp.chemistry.alerts import ALERTS, alerts_in
-from graphfnp.chemistry.attachments import fragment_smiles
-from graphfnp.chemistry.fragments import fragments, units
+from graphfnp.chemistry.fragments import fragment_smiles, fragments, units
 from graphfnp.chemistry.patterns import SubstructureIndex, smarts_of
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, substructure
-from graphfnp.graphs.subgraph_search import Pattern, adjacency, core_numbers
+from graphfnp.graphs.structure import Pattern, Structure, adjacency, as_networkx, core_numbers, substructure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.report.drawing import picture_structure
 

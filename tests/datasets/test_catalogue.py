@@ -15,7 +15,7 @@ from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.datasets.dataset import PARTS, Dataset, Split
 from graphfnp.datasets.forms import public_form
 from graphfnp.datasets.load import fetch, load
-from graphfnp.datasets.mutagenicity import amino_and_nitro_edges
+from graphfnp.datasets.tu import amino_and_nitro_edges
 from graphfnp.errors import GraphFNPError, InvalidConfig, MissingData
 
 LOADABLE = [name for name in CATALOGUE if name not in ("github", "sst2")]  # sst2 has a file of its own

@@ -15,7 +15,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
-from graphfnp.prediction.temperature import Temperature
+from graphfnp.prediction.scalings import Temperature
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
 

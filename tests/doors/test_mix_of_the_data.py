@@ -13,7 +13,7 @@ from graphfnp.cli.app import main
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.measure import measure, scores
 from graphfnp.prediction.calibration import fit_calibration
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import collect
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run

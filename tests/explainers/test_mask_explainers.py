@@ -11,9 +11,16 @@ from torch_geometric.nn import SimpleConv
 
 from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
 from graphfnp.explainers.centroids import centroid_rationales
-from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symmetric, top_share
 from graphfnp.explainers.explain import explain
-from graphfnp.explainers.explanations import Explanations, explanation_subgraphs, kept_edges
+from graphfnp.explainers.explanations import (
+    Explanations,
+    edges_of_nodes,
+    explanation_subgraphs,
+    kept_edges,
+    nodes_of_edges,
+    symmetric,
+    top_share,
+)
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
 from graphfnp.graphs.packed import PackedGraphs

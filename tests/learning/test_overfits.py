@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.metrics.scores import negative_log_likelihood

@@ -10,7 +10,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
 from graphfnp.prediction.calibration import SCALINGS
-from graphfnp.prediction.label_shift import as_trained, assumed_mix, moved_to_mix
+from graphfnp.prediction.label_mix import as_trained, assumed_mix, moved_to_mix
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.saving import save_model
 from graphfnp.runs.checkpoint import load_model

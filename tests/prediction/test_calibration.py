@@ -9,7 +9,7 @@ import torch
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibration import Calibration, fit_calibration
-from graphfnp.prediction.temperature import Temperature
+from graphfnp.prediction.scalings import Temperature
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -9,9 +9,7 @@ import torch
 from graphfnp.errors import InvalidRun
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibration import KINDS, Calibration, fit_calibration
-from graphfnp.prediction.isotonic import Curve, IsotonicScaling, through_curves
-from graphfnp.prediction.temperature import Temperature
-from graphfnp.prediction.vector_scaling import VectorScaling
+from graphfnp.prediction.scalings import Curve, IsotonicScaling, Temperature, VectorScaling, through_curves
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -12,7 +12,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.prediction.predictions import Predictions, entropy
-from graphfnp.prediction.temperature import Temperature
+from graphfnp.prediction.scalings import Temperature
 from tiny_graphs import TYPED, shapes, small
 
 

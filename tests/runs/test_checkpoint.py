@@ -15,7 +15,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.saving import MODEL_RECORD, MODEL_TENSORS, save_model
-from graphfnp.prediction.temperature import Temperature
+from graphfnp.prediction.scalings import Temperature
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from tiny_graphs import TYPED, shapes, small

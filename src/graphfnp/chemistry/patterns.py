@@ -14,8 +14,7 @@ from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure
-from graphfnp.graphs.subgraph_search import Adjacency, Pattern, adjacency, core_numbers
+from graphfnp.graphs.structure import Adjacency, Pattern, Structure, adjacency, core_numbers
 
 
 def smarts_of(structure: Structure, schema: Schema) -> str | None:

@@ -9,11 +9,36 @@ from typing import Any, NamedTuple
 import numpy as np
 from rdkit import Chem, rdBase
 
-from graphfnp.chemistry.complexity import too_complex
+from graphfnp.chemistry.atoms import BOND_TYPES, read_token
 from graphfnp.chemistry.molecule_arrays import Arrays, featurise
-from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_many_cycles
-from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
-from graphfnp.chemistry.typed_atoms import Typed, typed_atoms
+from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_complex, too_many_cycles
+from graphfnp.chemistry.sketches import Names, molecule_or_sketch, structure_to_mol
+
+Typed = tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]  # node types; edges (i, j, edge type) with i < j
+
+
+def typed_atoms(molecule: Chem.Mol, schema: Names) -> Typed | str:
+    """Heavy atoms in their order, hydrogens after them where they are nodes; charges go where names carry none."""
+    molecule = Chem.AddHs(molecule) if "H" in schema.node_types else Chem.Mol(molecule)
+    if "aromatic" not in schema.edge_types:
+        Chem.Kekulize(molecule, clearAromaticFlags=True)
+    known = {read_token(name): kind for kind, name in enumerate(schema.node_types)}
+    charged = any(charge for _, charge in known)
+    bonds = {BOND_TYPES[name]: kind for kind, name in enumerate(schema.edge_types) if name in BOND_TYPES}
+    kinds = []
+    for atom in molecule.GetAtoms():
+        kind = known.get((atom.GetAtomicNum(), atom.GetFormalCharge() if charged else 0))
+        if kind is None:
+            return f"{atom.GetSymbol()}, an element that the model was not trained on"
+        kinds.append(kind)
+    edges = []
+    for bond in molecule.GetBonds():
+        if bond.GetBondType() not in bonds:
+            return f"a bond of type {str(bond.GetBondType()).lower()}, which the model was not trained on"
+        ends = sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+        edges.append((ends[0], ends[1], bonds[bond.GetBondType()]))
+    return tuple(kinds), tuple(sorted(edges))
+
 
 Begin = Callable[[int], bool]
 

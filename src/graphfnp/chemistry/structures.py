@@ -1,4 +1,4 @@
-"""Decoded structures back into graphs with the features of their schema, and graphs into structures."""
+"""Structures into graphs with the features of their schema, and back; what a decoder leaves open is repaired."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
+from graphfnp.chemistry.atoms import BOND_TYPES
 from graphfnp.chemistry.molecule_arrays import featurise
-from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
+from graphfnp.chemistry.sketches import molecule_or_sketch, place_double_bonds, sketch, structure_to_mol
 from graphfnp.chemistry.smiles import packed
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.degrees import degree_feature
-from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.edges import degree_feature, global_edges
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.structure import Structure
@@ -89,3 +89,35 @@ def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor
             "decode the features too",
         )
     return torch.cat([structure.x for structure in structures if structure.x is not None])
+
+
+def repaired(structure: Structure, schema: Schema) -> Structure:
+    """The structure itself or, if it is no molecule, with its aromatic bonds made single and double where they must.
+
+    Whether an aromatic ring closes and has a Kekule form cannot be decided bond by bond. Atoms keep their valence, so
+    that a structure drawn under the valence rules always ends as a molecule.
+    """
+    if structure_to_mol(structure, schema) is not None:
+        return structure
+    molecule = sketch(structure, schema)
+    Chem.FastFindRings(molecule)
+    for bond in molecule.GetBonds():
+        if bond.GetIsAromatic() and not bond.IsInRing():
+            bond.SetBondType(Chem.BondType.SINGLE)
+            bond.SetIsAromatic(False)
+    for atom in molecule.GetAtoms():
+        atom.SetIsAromatic(any(bond.GetIsAromatic() for bond in atom.GetBonds()))
+    place_double_bonds(molecule)  # an atom left over keeps its single bonds and gets a hydrogen
+    kekule = _with_bonds_of(molecule, structure, schema)
+    with rdBase.BlockLogs():
+        if Chem.SanitizeMol(molecule, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
+            return structure
+    aromatic = _with_bonds_of(molecule, structure, schema)
+    return aromatic if structure_to_mol(aromatic, schema) is not None else kekule
+
+
+def _with_bonds_of(molecule: Chem.Mol, structure: Structure, schema: Schema) -> Structure:
+    names = {kind: name for name, kind in BOND_TYPES.items()}
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), names[bond.GetBondType()]) for bond in molecule.GetBonds()]
+    edges = sorted((min(i, j), max(i, j), schema.edge_types.index(name)) for i, j, name in bonds)
+    return Structure(structure.node_type, tuple(edges), structure.x)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import typer
 
-from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
+from graphfnp.chemistry.smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
 from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import model_for_mix

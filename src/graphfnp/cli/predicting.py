@@ -14,7 +14,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from graphfnp.chemistry.read_smiles import read_molecule
-from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.cli.console import err
 from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
@@ -24,8 +24,7 @@ from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
-from graphfnp.prediction.label_mix import ESTIMATE
-from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, moved_to_mix
+from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.runs.bundles import open_run

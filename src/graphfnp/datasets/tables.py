@@ -7,14 +7,28 @@ from pathlib import Path
 
 from graphfnp.chemistry.molecule_arrays import featurise
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packed
-from graphfnp.datasets.columns import label_column, molecule_share, read_labels, smiles_column
+from graphfnp.datasets.columns import (
+    chosen_labels,
+    class_list,
+    label_column,
+    label_map,
+    label_notes,
+    molecule_share,
+    read_labels,
+    smiles_column,
+)
 from graphfnp.datasets.dataset import Dataset, Split
-from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
-from graphfnp.datasets.label_choice import chosen_labels, class_list, label_map, label_notes
-from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_of, scaffold_split
-from graphfnp.datasets.sdf import read_sdf
-from graphfnp.datasets.split import PART_NAMES, column_split, random_split
-from graphfnp.datasets.table_files import TextTable, read_text_table
+from graphfnp.datasets.split import (
+    PART_NAMES,
+    balanced_scaffold_split,
+    column_split,
+    duplicate_groups,
+    duplicate_notes,
+    random_split,
+    scaffold_of,
+    scaffold_split,
+)
+from graphfnp.datasets.table_files import TextTable, read_sdf, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 

@@ -15,8 +15,7 @@ from torch_geometric.explain import Explainer, ModelConfig
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symmetric
-from graphfnp.explainers.explanations import Explanations
+from graphfnp.explainers.explanations import Explanations, edges_of_nodes, nodes_of_edges, symmetric
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gsat import GSATExplainer
 from graphfnp.explainers.gstarx import GStarX

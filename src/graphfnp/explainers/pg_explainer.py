@@ -11,7 +11,7 @@ from torch_geometric.explain import Explanation
 from torch_geometric.explain import PGExplainer as PyGPGExplainer
 from torch_geometric.explain.config import ExplanationType, ModelTaskLevel
 
-from graphfnp.explainers.edge_masks import symmetric
+from graphfnp.explainers.explanations import symmetric
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.packed import Schema
 from graphfnp.networks.backbone import Backbone, ModuleBackbone

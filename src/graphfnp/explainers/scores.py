@@ -15,7 +15,7 @@ from graphfnp.explainers.explanations import SHARE, Explanations, kept_edges
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
-from graphfnp.graphs.edge_pairs import edge_pairs
+from graphfnp.graphs.edges import edge_pairs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales

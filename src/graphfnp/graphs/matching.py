@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 
 

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
 from graphfnp.graphs.checks import check
-from graphfnp.graphs.degrees import degree_feature
-from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.edges import degree_feature, global_edges
 from graphfnp.graphs.pointers import owners, pointers, ranges
 
 

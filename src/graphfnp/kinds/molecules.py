@@ -10,12 +10,10 @@ from rdkit.Chem import rdFingerprintGenerator
 
 from graphfnp.chemistry.alerts import alerts_in
 from graphfnp.chemistry.atoms import read_token
-from graphfnp.chemistry.attachments import fragment_of, fragment_smiles
-from graphfnp.chemistry.fragments import fragments, units
+from graphfnp.chemistry.fragments import fragment_of, fragment_smiles, fragments, units
 from graphfnp.chemistry.patterns import smarts_of
-from graphfnp.chemistry.repair import repaired
 from graphfnp.chemistry.sketches import structure_to_mol
-from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.chemistry.structures import repaired, structure_to_smiles, structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure, substructure
 from graphfnp.kinds.plain import PlainGraphs

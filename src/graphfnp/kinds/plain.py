@@ -1,4 +1,4 @@
-"""Plain graphs, and with them all that a kind of graphs can be asked."""
+"""Plain graphs, and with them all that a kind of graphs can be asked; sentences are trees of words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,8 @@ import torch
 
 from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.chemistry.structures import structures_from_graphs
-from graphfnp.graphs.motifs import motif_name
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, as_networkx, substructure
+from graphfnp.graphs.structure import Structure, as_networkx, motif_name, substructure
 from graphfnp.graphs.subgraphs import random_connected_nodes
 
 
@@ -122,3 +121,13 @@ class PlainGraphs:
         mine, theirs = ([as_networkx(one) for one in group] for group in (structures, others))
         same = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
         return [float(any(nx.is_isomorphic(one, other, same) for other in theirs)) for one in mine]
+
+
+class Sentences(PlainGraphs):
+    """Two words can be a rationale, and it is called by its words."""
+
+    smallest: ClassVar[int] = 2
+    largest: ClassVar[int] = 8
+
+    def names(self, structure: Structure) -> dict[str, str | None]:
+        return {"words": " ".join(structure.names) or None}

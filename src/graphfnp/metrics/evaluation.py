@@ -11,12 +11,11 @@ from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import RationaleModel
-from graphfnp.metrics.conformal_scores import conformal_scores
 from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
-from graphfnp.metrics.scores import all_scores
+from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
-from graphfnp.prediction.label_shift import assumed_mix, label_shift
+from graphfnp.prediction.label_mix import assumed_mix, label_shift
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.predictions import Predictions
 

@@ -11,7 +11,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.networks.convolutions import LAYERS
 from graphfnp.networks.features import NodeInput
-from graphfnp.networks.normalisation import normalised
+from graphfnp.networks.mlp import normalised
 
 BackboneName = Literal["gcn", "gat", "gin", "sage", "ggnn", "pna"]
 

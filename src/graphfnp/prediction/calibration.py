@@ -9,10 +9,15 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig, InvalidRun, listed
-from graphfnp.prediction.isotonic import Curve, IsotonicScaling
-from graphfnp.prediction.raking import reweighed
-from graphfnp.prediction.temperature import SoftTemperature, Temperature, Unscaled
-from graphfnp.prediction.vector_scaling import VectorScaling
+from graphfnp.prediction.scalings import (
+    Curve,
+    IsotonicScaling,
+    SoftTemperature,
+    Temperature,
+    Unscaled,
+    VectorScaling,
+    reweighed,
+)
 
 Kind = Literal["soft", "temperature", "vector", "isotonic", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -120,7 +120,7 @@ def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> Pack
     """Graphs as they are, or those of SMILES; InvalidGraphs that names the first that is no molecule."""
     if isinstance(given, PackedGraphs):
         return given
-    from graphfnp.chemistry.typed_smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
+    from graphfnp.chemistry.smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
 
     smiles = [given] if isinstance(given, str) else list(given)
     graphs, _, problems = graphs_in_schema(smiles, schema)

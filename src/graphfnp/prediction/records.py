@@ -15,10 +15,9 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.contract import with_rationales
-from graphfnp.prediction.arrow import column
+from graphfnp.prediction.arrow import column, json_texts
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.json_columns import json_texts
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, conformal_sets
 from graphfnp.prediction.predictions import Predictions
 

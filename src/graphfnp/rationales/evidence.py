@@ -11,7 +11,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.rationales.correlations import correlations
+from graphfnp.rationales.kernels import correlations
 
 CORRELATED = 0.5  # a graph correlates with a rationale in more than this share of draws
 NEAREST = 4

@@ -14,12 +14,16 @@ from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.randomness import stream
-from graphfnp.rationales.candidates import Candidates, drawn_candidates, nearest_parts
+from graphfnp.rationales.candidates import (
+    Candidates,
+    drawn_candidates,
+    nearest_parts,
+    with_known_features,
+    with_usual_features,
+)
 from graphfnp.rationales.config import DecodingConfig, decoding_for
-from graphfnp.rationales.correlations import correlations
-from graphfnp.rationales.kernels import specific_kernel, structure_kernels
+from graphfnp.rationales.kernels import correlations, specific_kernel, structure_kernels
 from graphfnp.rationales.pruning import pruned
-from graphfnp.rationales.tokens import with_known_features, with_usual_features
 
 REACHED = 0.5  # a structure of a lower kernel is not what the rationale means, and is not shown
 MADE_UP = 4  # nodes by which a structure that only the decoder has counts as larger

@@ -1,4 +1,4 @@
-"""What the kernel says of structures: kappa between each, encoded by itself, and every rationale."""
+"""How graphs and structures are correlated with rationales: kappa at the means, or averaged over draws."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
 from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
-from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, TrainedModel
+from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, NUM_DRAWS, TrainedModel
 
 
 @torch.no_grad()
@@ -32,3 +32,11 @@ def specific_kernel(kernel: Tensor, rationales: Rationales) -> Tensor:
     other = rationales.label[:, None] != rationales.label  # [rationales, rationales]
     highest = torch.stack([kernel[:, mask].amax(1) if mask.any() else kernel.new_zeros(len(kernel)) for mask in other])
     return kernel * (1 - highest.T)
+
+
+@torch.no_grad()
+def correlations(model: TrainedModel, graphs: PackedGraphs, num_draws: int = NUM_DRAWS, seed: int = 0) -> Tensor:
+    """[graphs, rationales]: averaged over draws."""
+    classifier = with_rationales(model.classifier).eval()
+    batches = graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
+    return torch.cat([classifier.mean_correlation(classifier.encode(batch), num_draws, seed) for batch in batches])

@@ -7,12 +7,11 @@ from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import evaluate
-from graphfnp.prediction.label_mix import label_shares, mix_told, mix_words
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix, label_shares, mix_told, mix_words
 from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.rationales.config import DecodingConfig
-from graphfnp.rationales.correlations import correlations
 from graphfnp.rationales.find import find_rationales
+from graphfnp.rationales.kernels import correlations
 from graphfnp.report.record import Report
 from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 from rdkit import rdBase
 
-from graphfnp.chemistry.attachments import fragment_of
+from graphfnp.chemistry.fragments import fragment_of
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel, collect, predict
-from graphfnp.rationales.correlations import correlations
+from graphfnp.rationales.kernels import correlations
 from graphfnp.report.maps import correlation_matrix, embedding_map
 from graphfnp.report.rows import inputs_over_rationales
 from graphfnp.report.selection import both_ends

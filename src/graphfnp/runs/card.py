@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.files import read_json
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import SPLIT, Run
 

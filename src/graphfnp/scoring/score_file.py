@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk

@@ -8,7 +8,7 @@ from torch.distributions import Dirichlet, kl_divergence
 from graphfnp.graphs.packed import Batch
 from graphfnp.methods.baselines.evidential import Evidential, kl_to_uniform, log_gamma_draws
 from graphfnp.methods.registry import make_classifier
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
 from tiny_graphs import TYPED, shapes, small
 
 

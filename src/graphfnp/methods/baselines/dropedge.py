@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.edge_pairs import edge_pairs
+from graphfnp.graphs.edges import edge_pairs
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.methods.contract import Encoding

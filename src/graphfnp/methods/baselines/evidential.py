@@ -9,7 +9,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.methods.contract import Encoding, LossTerms
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
 
 
 @dataclass(frozen=True)

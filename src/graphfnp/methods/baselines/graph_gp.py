@@ -11,11 +11,10 @@ from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig
 from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
+from graphfnp.networks.graph_network import mean_state
 from graphfnp.networks.k_means import k_means
-from graphfnp.networks.mean_state import mean_state
-from graphfnp.networks.mlp import mlp
-from graphfnp.networks.normalisation import normalised
+from graphfnp.networks.mlp import mlp, normalised
 
 
 @dataclass(frozen=True)

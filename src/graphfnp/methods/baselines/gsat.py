@@ -8,14 +8,13 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
+from graphfnp.graphs.edges import edge_pairs, pair_mean
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
 from graphfnp.methods.contract import Encoding, LossTerms
-from graphfnp.networks.bernoulli import relaxed_bernoulli
-from graphfnp.networks.mlp import mlp
+from graphfnp.networks.distributions import relaxed_bernoulli
+from graphfnp.networks.mlp import mlp, running_statistics
 from graphfnp.networks.neighbourhood import mean_pool
-from graphfnp.networks.normalisation import running_statistics
 
 
 @dataclass(frozen=True)

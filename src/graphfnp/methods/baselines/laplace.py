@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.methods.contract import Encoding
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
 
 PRECISIONS = torch.logspace(-4, 4, 81, dtype=torch.double)
 

@@ -20,9 +20,8 @@ from graphfnp.methods.graphfnp.neural_process import NeuralProcess
 from graphfnp.methods.graphfnp.objectives import coverage_loss, evidence, link_loss, log_mixture, own_class, small_first
 from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian
-from graphfnp.networks.normalisation import running_statistics
+from graphfnp.networks.distributions import Gaussian, normal_draws, uniform_draws
+from graphfnp.networks.mlp import running_statistics
 
 NESTED = 2  # draws of C and u for one of z^D and z^R
 LOCAL_DIM = 16  # of u

@@ -18,8 +18,7 @@ from graphfnp.methods.graphfnp.local_rationale import LocalRationale
 from graphfnp.methods.graphfnp.objectives import own_class
 from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
 from graphfnp.methods.rationales import Rationales
-from graphfnp.networks.draws import DrawKind, normal_draws
-from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.distributions import DrawKind, Gaussian, normal_draws
 
 
 class NeuralProcess(RationaleModel[GraphEncoding]):

@@ -15,8 +15,7 @@ from graphfnp.methods.graphfnp.local_rationale import LocalRationale, LocalRatio
 from graphfnp.methods.graphfnp.neural_process import NeuralProcess
 from graphfnp.methods.graphfnp.rationale_prior import ProjectedRationalePrior
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian, kl_divergence
+from graphfnp.networks.distributions import Gaussian, kl_divergence, normal_draws, uniform_draws
 
 FINE_TUNING_SCALE = 0.01  # of the finishing rate 1e-3: the paper's 1e-5
 
