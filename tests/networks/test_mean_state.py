@@ -8,7 +8,7 @@ import torch
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.mc_dropout import ChannelDropout, dropping_units
 from graphfnp.networks.backbone import Backbone, BackboneConfig
-from graphfnp.networks.graph_network import mean_state
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.neighbourhood import mean_pool
 from tiny_graphs import NUMBERS, TYPED, edges_of, packed
 

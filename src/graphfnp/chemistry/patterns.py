@@ -27,10 +27,9 @@ def smarts_of(structure: Structure, schema: Schema) -> str | None:
     if molecule is None:
         return None
     pattern, place = Chem.RWMol(), {}
-    implied = schema.features == "molecule"
     for atom in molecule.GetAtoms():
         if atom.GetAtomicNum() != 1:
-            hydrogens = 0 if atom.GetIdx() in structure.cut_bonds else _hydrogens(atom, implied)
+            hydrogens = 0 if atom.GetIdx() in structure.cut_bonds else _hydrogens(atom, schema.has_atom_features)
             place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom, hydrogens)))
     for bond in molecule.GetBonds():
         ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()

@@ -52,6 +52,11 @@ class Target(NamedTuple):
     edge_columns: int = 0
     most_atoms: int | None = None  # hydrogens are not counted
 
+    @property
+    def is_typed(self) -> bool:
+        """Are nodes typed atoms, every hydrogen among them? Else they are heavy atoms with features."""
+        return self.features != "molecule"
+
 
 class Drawn(NamedTuple):
     node_type: tuple[int, ...]
@@ -75,7 +80,7 @@ def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[li
                 yield found
 
     with rdBase.BlockLogs():
-        arrays = featurise(read()) if target.features == "molecule" else typed_arrays(list(read()), target.edge_columns)
+        arrays = typed_arrays(list(read()), target.edge_columns) if target.is_typed else featurise(read())
     return refused, {**arrays, "row": np.array(good, dtype=np.int64)}
 
 
@@ -128,7 +133,7 @@ def target_from(options: Sequence[Any]) -> Target:
 
 def _smiles(text: str, target: Target) -> Chem.Mol | Typed | str:
     molecule = read_molecule(text, target.most_atoms)
-    return molecule if isinstance(molecule, str) or target.features == "molecule" else typed_atoms(molecule, target)
+    return typed_atoms(molecule, target) if target.is_typed and not isinstance(molecule, str) else molecule
 
 
 def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
@@ -136,11 +141,10 @@ def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
     drawn = _drawn(given)
     if reason := too_complex(len(drawn.node_type), [edge[:2] for edge in drawn.edges]):
         return reason
-    typed = target.features != "molecule"
-    molecule = structure_to_mol(drawn, target) if typed else molecule_or_sketch(drawn, target)
+    molecule = structure_to_mol(drawn, target) if target.is_typed else molecule_or_sketch(drawn, target)
     if molecule is not None and (reason := too_many_cycles(molecule)):
         return reason
-    return drawn[:2] if typed or molecule is None else molecule
+    return drawn[:2] if target.is_typed or molecule is None else molecule
 
 
 def _drawn(given: Sequence[Any]) -> Drawn:

@@ -112,14 +112,14 @@ def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
 
 def reads_smiles(schema: Schema) -> bool:
     """Can a SMILES be written in this schema: does it name elements and bonds?"""
-    return schema.features == "molecule" or (
+    return schema.has_atom_features or (
         schema.kind == "molecule" and schema.features == "types" and "C" in schema.node_types
     )
 
 
 def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
     """The molecules of a list as graphs of this schema."""
-    if schema.features == "molecule":
+    if schema.has_atom_features:
         return graphs_from_smiles(smiles, schema=schema)
     if not reads_smiles(schema):
         raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")

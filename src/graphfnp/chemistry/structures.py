@@ -22,7 +22,7 @@ def graphs_from_structures(
 ) -> PackedGraphs:
     """The structures as graphs, with the features that graphs of this schema have."""
     labels = torch.full((len(structures),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
-    if schema.features == "molecule":
+    if schema.has_atom_features:
         with rdBase.BlockLogs():
             arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
         return packed(arrays, labels, schema)
@@ -52,7 +52,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
     typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
     node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
-    words, structures = graphs.words, []
+    words, structures = words_of(graphs), []
     for index in range(len(graphs)):
         unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
         start, end = nodes[index], nodes[index + 1]
@@ -67,6 +67,14 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     return structures
 
 
+def words_of(graphs: PackedGraphs) -> list[tuple[str, ...]]:
+    """The words of each sentence, one for each node; nothing where nodes are no words."""
+    if graphs.schema.kind != "text" or graphs.text is None:
+        return [()] * len(graphs)
+    texts = [tuple(text.split()) for text in graphs.text]
+    return [words if len(words) == size else () for words, size in zip(texts, graphs.node_ptr.diff(), strict=True)]
+
+
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
     """Canonical SMILES without explicit hydrogens; None if the structure is no molecule."""
     molecule = structure_to_mol(structure, schema)
@@ -77,7 +85,7 @@ def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
 
 
 def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor, edge_index: Tensor) -> Tensor:
-    if schema.features == "degree":
+    if schema.counts_degrees:
         return degree_feature(edge_index, len(node_type))
     if schema.features == "types":
         return node_type[:, None]

@@ -205,7 +205,7 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
             return Rows(graphs, rows.tolist(), problems)
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
-    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
+    if loaded.graphs.schema.has_atom_features and not schema.has_atom_features and reads_smiles(schema):
         return _in_schema(loaded, own, schema)
     return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
 

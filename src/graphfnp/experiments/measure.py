@@ -145,8 +145,8 @@ def rationales_scores(model: TrainedModel, dataset: Dataset, seed: int) -> dict[
         "holder_auc": fmean(holder) if holder else None,
         "records": rationale_records(found, schema, measures=each),
     }
-    if schema.kind == "molecule":
-        first = [bool(kind_of(schema).alerts(one)) for one, label in drawn if label == 0]
+    if (kind := kind_of(schema)).knows_alerts:
+        first = [bool(kind.alerts(one)) for one, label in drawn if label == 0]
         scores["first_class_with_alert"] = sum(first) / max(1, int((found.label == 0).sum()))
     if dataset.graphs.edge_truth is not None:
         known = with_known_reasons(dataset.test, dataset.name)

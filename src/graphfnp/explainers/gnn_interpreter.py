@@ -164,7 +164,7 @@ def _relaxed_inputs(
     """
 
     def add_gradient(module: NodeInput, _: tuple[Tensor], out: Tensor) -> Tensor:
-        if blocks.schema.features == "degree":
+        if blocks.schema.counts_degrees:
             degree = torch.zeros(len(out)).index_add(0, batch.edge_index[1], mask)
             change = module.embedding((batch.x + 1).clamp(max=blocks.schema.node_sizes[0] - 1)) - out
             return out + (degree - degree.detach())[:, None] * change

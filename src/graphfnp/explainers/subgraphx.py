@@ -65,7 +65,7 @@ class SubgraphXConfig:
 
 def subgraphx_settings(schema: Schema | None) -> SubgraphXConfig:
     """The published settings: more nodes are tried where only degrees tell nodes apart, as on BA2Motifs."""
-    return SubgraphXConfig(expand=20 if schema is not None and schema.features == "degree" else 12)
+    return SubgraphXConfig(expand=20 if schema is not None and schema.counts_degrees else 12)
 
 
 class SubgraphX(CoalitionExplainer):

@@ -27,6 +27,7 @@ class Molecules(PlainGraphs):
     """Sizes count heavy atoms, where hydrogens are nodes."""
 
     noun: ClassVar[str] = "molecule"
+    knows_alerts: ClassVar[bool] = True
     largest: ClassVar[int] = 14
     searched: ClassVar[int | None] = None
 
@@ -51,7 +52,7 @@ class Molecules(PlainGraphs):
 
     @property
     def nodes_per_size(self) -> float:
-        return 2.0 if self.schema.features != "molecule" and "H" in self.schema.node_types else 1.0
+        return 2.0 if not self.schema.has_atom_features and "H" in self.schema.node_types else 1.0
 
     def size(self, structure: Structure) -> int:
         return sum(self._element(kind) != 1 for kind in structure.node_type)
@@ -104,9 +105,12 @@ class Molecules(PlainGraphs):
             molecules = (Chem.MolFromSmiles(one) for one in texts)
             return [Chem.MolToSmiles(mol) if mol else one for mol, one in zip(molecules, texts, strict=True)]
 
+    def molecule(self, structure: Structure) -> Chem.Mol | None:
+        return fragment_of(structure, self.schema)
+
     def alerts(self, structure: Structure) -> list[str]:
         """Where the structure was cut there is no hydrogen."""
-        molecule = fragment_of(structure, self.schema)
+        molecule = self.molecule(structure)
         return [] if molecule is None else list(alerts_in(molecule))
 
     def similarities(self, structures: Sequence[Structure], others: Sequence[Structure]) -> list[float]:

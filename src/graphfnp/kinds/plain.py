@@ -20,6 +20,7 @@ class PlainGraphs:
     schema: Schema
 
     noun: ClassVar[str] = "text"  # what the text of a graph is
+    knows_alerts: ClassVar[bool] = False
     smallest: ClassVar[int] = 3  # nodes of the smallest connected graph that is more than an edge
     largest: ClassVar[int] = 10  # nodes that a rationale may have
     searched: ClassVar[int | None] = 500  # graphs of each class in which a structure is sought; None: all
@@ -109,6 +110,10 @@ class PlainGraphs:
     def canonical(self, texts: Sequence[str]) -> list[str]:
         """Texts that are equal for equal graphs."""
         return list(texts)
+
+    def molecule(self, structure: Structure) -> Any | None:
+        """As a chemist draws it, an RDKit molecule; None: as any graph is drawn."""
+        return None
 
     def alerts(self, structure: Structure) -> list[str]:
         """Structures it holds that experts warn of."""

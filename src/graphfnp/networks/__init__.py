@@ -6,8 +6,9 @@ PUBLIC = {  # what other packages may use, by module
     "distributions": "DrawKind Gaussian hard_bernoulli kl_divergence "
     "log_one_minus_exp normal_draws relaxed_bernoulli uniform_draws",
     "features": "NodeInput",
-    "graph_network": "GraphNetwork WeightVector mean_state",
+    "graph_network": "GraphNetwork WeightVector",
     "k_means": "k_means",
+    "mean_state": "mean_state",
     "mlp": "mlp normalised running_statistics",
     "neighbourhood": "mean_pool",
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from graphfnp.chemistry.structures import words_of
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure, adjacency
 from graphfnp.kinds.kind_of import kind_of
@@ -51,7 +52,7 @@ def with_usual_features(structures: Sequence[Structure], graphs: PackedGraphs) -
 
 def _words(graphs: PackedGraphs) -> list[str]:
     """One for each node; none if they are not known."""
-    words = [word for sentence in graphs.words for word in sentence]
+    words = [word for sentence in words_of(graphs) for word in sentence]
     return words if len(words) == len(graphs.x) else []
 
 

@@ -77,7 +77,7 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
         yield f"How often it was right on held-out graphs, by its own verdict: {'; '.join(told)}."
     if model.conformal is not None:
         yield f"The {LEVEL:.0%} sets: {model.conformal.guarantee}. For graphs of another kind nothing is promised."
-    if schema.kind == "molecule" and schema.features == "types":
+    if reads_smiles(schema) and not schema.has_atom_features:
         yield (
             "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
             "of rings stand where RDKit puts them, which the numbers depend on a little."

@@ -12,8 +12,8 @@ from graphfnp.methods.baselines.vanilla import VanillaConfig
 from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.backbone import make_backbone
 from graphfnp.networks.distributions import normal_draws
-from graphfnp.networks.graph_network import mean_state
 from graphfnp.networks.k_means import k_means
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp, normalised
 
 

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
-from graphfnp.networks.graph_network import GraphNetwork, mean_state
+from graphfnp.networks.graph_network import GraphNetwork
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp
 
 

@@ -10,7 +10,7 @@ from graphfnp.graphs.packed import Batch
 from graphfnp.methods.contract import Encoding
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.distributions import Gaussian
-from graphfnp.networks.graph_network import mean_state
+from graphfnp.networks.mean_state import mean_state
 from graphfnp.networks.mlp import mlp, normalised
 
 INITIAL_LOG_STD = -2.0  # of z, where it is the pooled state itself
