@@ -28,8 +28,8 @@ class SentenceEncoder:
 
     name = "all-MiniLM-L6-v2"
 
-    def __init__(self, folder: Path | None = None) -> None:
-        folder = folder or packaged_weights()
+    def __init__(self) -> None:
+        folder = packaged_weights()
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
 
@@ -44,14 +44,14 @@ class SentenceEncoder:
         self.tokenizer.enable_truncation(settings["max_position_embeddings"])
 
     @torch.inference_mode()
-    def __call__(self, sentences: Sequence[Sequence[str]], batch_size: int = 64) -> Tensor:
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """[tokens of all sentences, dims]; a token without a word piece (past the 512th) is a zero vector."""
         encoded = self.tokenizer.encode_batch([list(tokens) for tokens in sentences], is_pretokenized=True)
         starts = pointer_array(list(map(len, sentences))).tolist()
         total, pieces = torch.zeros(starts[-1], self.width), torch.zeros(starts[-1], 1)
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))  # little padding in a batch
-        for first in range(0, len(order), batch_size):
-            chosen = order[first : first + batch_size]
+        for first in range(0, len(order), TOGETHER):
+            chosen = order[first : first + TOGETHER]
             longest = len(encoded[chosen[-1]])
             ids = torch.zeros(len(chosen), longest, dtype=torch.long)
             owner = torch.full((len(chosen), longest), -1)  # the token each piece is of
@@ -108,6 +108,8 @@ def packaged_weights() -> Path:
 
 
 CHUNK = 1024  # sentences between two saves
+TOGETHER = 64  # sentences encoded together
+WIDTH = 384  # of a vector
 
 Encoder = Callable[[Sequence[Sequence[str]]], Tensor]
 
@@ -116,17 +118,16 @@ def token_vectors(
     sentences: Sequence[Sequence[str]],
     encoder: Encoder | None = None,
     name: str = SentenceEncoder.name,
-    width: int = 384,
 ) -> Tensor:
-    """[tokens of all sentences, width], float16, mapped from the cache; encodes what is not there yet.
+    """[tokens of all sentences, 384], float16, mapped from the cache; encodes what is not there yet.
 
     Stopped in the middle, the next call goes on from the last saved chunk.
     """
     path = cache_folder() / "vectors" / f"{_key(sentences, name)}.f16"
     rows = sum(map(len, sentences))
     if not path.exists():
-        _compute(sentences, encoder or SentenceEncoder(), path, (rows, width))
-    return mapped(path, (rows, width))
+        _compute(sentences, encoder or SentenceEncoder(), path, (rows, WIDTH))
+    return mapped(path, (rows, WIDTH))
 
 
 def mapped(path: Path, shape: tuple[int, int]) -> Tensor:

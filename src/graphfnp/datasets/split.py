@@ -121,16 +121,14 @@ def percent(fractions: Sequence[float]) -> str:
     return "/".join(f"{100 * fraction:g}" for fraction in fractions)
 
 
-def scaffold_split(
-    smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS, y: Tensor | None = None, chirality: bool = True
-) -> Split:
+def scaffold_split(smiles: Sequence[str], y: Tensor | None = None, chirality: bool = True) -> Split:
     """Groups sorted by (size, first index) descending, filled greedily into train, validation, test: deterministic.
 
     ``chirality`` tells stereoisomers of a scaffold apart. It moves BBBP's positives from 82/55/52 to 84/41/53 % and
     BACE's from 43/56/61 to 40/86/53 %, so the split says which it is.
     """
     groups = sorted(_scaffold_groups(smiles, y, chirality), key=lambda group: (len(group), group[0]), reverse=True)
-    return _filled(groups, fractions, how=f"{_name(chirality)} {percent(fractions)}")
+    return _filled(groups, FRACTIONS, how=f"{_name(chirality)} {percent(FRACTIONS)}")
 
 
 def balanced_scaffold_split(

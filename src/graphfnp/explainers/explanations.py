@@ -123,12 +123,10 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
     )
 
 
-def explanation_records(
-    graphs: PackedGraphs, explanations: Explanations, rows: list[int], share: float = SHARE
-) -> list[dict[str, Any]]:
+def explanation_records(graphs: PackedGraphs, explanations: Explanations, rows: list[int]) -> list[dict[str, Any]]:
     """Records in the order of the graphs; every undirected edge once, as [i, j, mask], i < j."""
-    kept, names = kept_edges(graphs, explanations, share), graphs.schema.class_names
-    nodes_kept = kept_nodes(graphs, explanations, share)
+    kept, names = kept_edges(graphs, explanations), graphs.schema.class_names
+    nodes_kept = kept_nodes(graphs, explanations)
     records = []
     for g, row in enumerate(rows):
         nodes, edges = (slice(int(ptr[g]), int(ptr[g + 1])) for ptr in (graphs.node_ptr, graphs.edge_ptr))

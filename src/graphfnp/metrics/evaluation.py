@@ -14,7 +14,7 @@ from graphfnp.methods.contract import RationaleModel
 from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
 from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.domain import VERDICTS
+from graphfnp.prediction.domain import VERDICTS, Placement
 from graphfnp.prediction.label_mix import assumed_mix, label_shift
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.predictions import Predictions
@@ -41,8 +41,8 @@ def evaluate(
     sets = conformal_sets(model, predictions)
     if model.conformal is not None and sets is not None:
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
-    if predictions.domain is not None:
-        metrics["domain"] = _by_verdict(predictions.labelled())
+    if (domain := predictions.labelled().domain) is not None:
+        metrics["domain"] = _by_verdict(domain, predictions.labelled())
     metrics["classes"] = list(graphs.schema.class_names)
     metrics["label_mix"] = assumed_mix(model)
     metrics["calibration"] = model.calibration.to_json()
@@ -56,11 +56,10 @@ def evaluate_part(model: TrainedModel, dataset: Dataset, part: str, seed: int = 
     return metrics
 
 
-def _by_verdict(predictions: Predictions) -> dict[str, dict[str, float | None]]:
+def _by_verdict(domain: Placement, predictions: Predictions) -> dict[str, dict[str, float | None]]:
     """How many graphs each verdict of the domain has, and how often the prediction is right among them."""
-    assert predictions.domain is not None
-    verdicts, right = predictions.domain.verdicts, (predictions.label == predictions.y).tolist()
-    found = {name: [ok for ok, said in zip(right, verdicts, strict=True) if said == name] for name in VERDICTS}
+    right = (predictions.label == predictions.y).tolist()
+    found = {name: [ok for ok, said in zip(right, domain.verdicts, strict=True) if said == name] for name in VERDICTS}
     return {
         name: {"graphs": len(some), "accuracy": sum(some) / len(some) if some else None} for name, some in found.items()
     }

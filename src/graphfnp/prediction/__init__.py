@@ -5,7 +5,7 @@ PUBLIC = {  # what other packages may use, by module
     "calibrate": "calibrate labelled checked_kind cross_fitted fit_held_out held_back",
     "calibration": "Calibration Kind fit_calibration",
     "conformal": "LEVEL Conformal",
-    "domain": "EDGE UNLIKE VERDICTS Domain",
+    "domain": "EDGE UNLIKE VERDICTS Domain Placement",
     "label_mix": "ESTIMATE FEWEST_GRAPHS TRAINING as_trained assumed_mix estimated_mix "
     "for_mix label_shares label_shift mix_told mix_words moved_to_mix read_mix",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel "
