@@ -33,6 +33,7 @@ from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.metrics.links import link_scores
@@ -151,9 +152,9 @@ def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str
         calibration = fit_calibration(kind, known.logits, validation.y, model.classifier.class_weight)
         all_scores = scores(calibration, raw, test.y)
         measured[way] = {name: float(all_scores[name] or 0.5) for name in ("nll", "brier", "ece", "auroc")}
-    rationales = model.classifier.rationales()
-    if rationales is not None:
-        links = link_scores(graph_kernels(model, test), test.y, rationales.label)
+    if model.classifier.rationale_model is not None:
+        label = model.classifier.rationale_model.rationales().label
+        links = link_scores(graph_kernels(model, test), test.y, label)
         measured["links"] = {
             "precision": float(links.precision.mean()), "worst": float(links.precision.min()),
             "nearest": links.nearest_accuracy, "redundancy": links.redundancy,
@@ -205,9 +206,9 @@ def left_of(batch: Batch, kept: torch.Tensor, graphs: PackedGraphs) -> Batch:
 @torch.no_grad()
 def linked(model: TrainedModel, batch: Batch) -> float:
     """Mean P(some link of the graph's class)."""
-    rationales = model.classifier.rationales()
-    of_class = batch.y.unsqueeze(-1) == rationales.label
-    kappa = model.classifier.correlation_probability(batch)
+    classifier = with_rationales(model.classifier)
+    of_class = batch.y.unsqueeze(-1) == classifier.rationales().label
+    kappa = classifier.correlation_probability(classifier.encode(batch))
     return float((1 - torch.where(of_class, 1 - kappa, 1.0).prod(-1)).mean())
 
 

@@ -97,7 +97,7 @@ def test_work_shared_by_draws_changes_nothing(method: str, graphs: PackedGraphs)
     classifier, batch = model_of(method).classifier, graphs.batch()
     with torch.no_grad():
         encoded = classifier.encode(batch)
-        classifier.draw_logits(encoded, 2), classifier.distance(encoded), classifier.diagnostics(encoded)
+        classifier.draw_logits(encoded, 2), classifier.distance(encoded)
         assert_same(classifier.draw_logits(encoded, 4), classifier.draw_logits(classifier.encode(batch), 4), 1e-6)
 
 

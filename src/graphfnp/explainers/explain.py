@@ -98,7 +98,7 @@ def explain(
         node_mask_type="object" if scored == "nodes" else None, edge_mask_type="object" if scored == "edges" else None,
     )  # fmt: skip
     started = time.process_time()
-    if isinstance(explainer, PGExplainer) and explainer.steps == 0:
+    if not getattr(explainer, "is_fitted", True):
         explainer.fit(model, _learning_batches(facade, graphs if training is None else training, seed))
     fitted = time.process_time()
     edge_masks, node_masks, targets, done = [], [], [], 0

@@ -63,6 +63,10 @@ class PGExplainer(PyGPGExplainer):
             **PyGPGExplainer.coeffs, "edge_size": config.size, "edge_ent": config.entropy, "temp": temperatures,
         }  # fmt: skip
 
+    @property
+    def is_fitted(self) -> bool:
+        return self.steps > 0
+
     def fit(self, model: nn.Module, batches: Sequence[tuple[Tensor, Tensor, Tensor, dict[str, Any]]]) -> None:
         """Learn on batches of (x, edge_index, target, other arguments of the model), in a new order every epoch."""
         with untouched(model):  # its node states do not change while this learns

@@ -121,7 +121,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
         """(backbone, head) if a prediction is head(relu(mean of node states)), which explainers can take apart."""
         return None
 
-    def diagnostics(self, encoded: E) -> dict[str, float]:
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
         """Numbers that show whether the method's parts are alive, for the epoch log."""
         return {}
 

@@ -200,7 +200,7 @@ class _Loop:
         judged.eval()
         sample = self.validation.batch(torch.arange(min(256, len(self.validation)))).to(self.fabric.device)
         with torch.no_grad():
-            facts = judged.diagnostics(judged.encode(sample))
+            facts = judged.diagnostics(sample)
         accuracy = float((raw.logits.softmax(-1).mean(0).argmax(-1) == self.validation.y).float().mean())
         return {
             "validation_nll": loss,

@@ -227,5 +227,5 @@ class GraphFNP(NeuralProcess):
     def distance(self, encoded: GraphEncoding) -> Tensor | None:
         return super().distance(encoded) if self.has_rationales else None
 
-    def diagnostics(self, encoded: GraphEncoding) -> dict[str, float]:
-        return super().diagnostics(encoded) if self.has_rationales else {}
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
+        return super().diagnostics(batch) if self.has_rationales else {}

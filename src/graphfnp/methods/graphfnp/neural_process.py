@@ -134,10 +134,11 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
         return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True, rules=rules)
 
     @torch.no_grad()
-    def diagnostics(self, encoded: GraphEncoding) -> dict[str, float]:
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
         """Is the kernel alive, does it separate the classes, are graphs reached, do draws differ?"""
+        encoded = self.encode(batch)
         kappa = self.correlation_probability(encoded)
-        own = own_class(encoded.batch.y, self.rationale_prior.label)
+        own = own_class(batch.y, self.rationale_prior.label)
         spread = self.draw_logits(encoded, 16).softmax(-1).std(0).mean()
         numbers = {
             "kappa_own": kappa[own].mean(),
