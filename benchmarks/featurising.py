@@ -5,6 +5,7 @@ machine slows both down; the ratio is of medians.
 """
 
 import os
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,7 @@ def main() -> None:
     timings = alternate(
         {"theirs": lambda: [from_smiles(one) for one in smiles], "ours": lambda: graphs_from_smiles(smiles)},
         chosen.rounds,
+        clock=time.perf_counter,  # ours reads in a child
     )
     theirs, ours = timings["theirs"].median, timings["ours"].median
     print(f"{len(smiles)} molecules ({name}), one process, medians of {chosen.rounds} rounds:")
@@ -51,8 +53,9 @@ def main() -> None:
     ratios = {"from_smiles to graphs_from_smiles": theirs / ours}
     if chosen.processes:
         many = smiles * 20
-        timing = alternate({"many": lambda: graphs_from_smiles(many, processes=chosen.processes)}, 1, warm_up=0)["many"]
-        rate = len(many) / timing.median
+        start = time.perf_counter()
+        graphs_from_smiles(many, processes=chosen.processes)
+        rate = len(many) / (time.perf_counter() - start)
         print(f"  {chosen.processes} processes, {len(many)} molecules, start-up included: {rate:.0f} molecules/s")
         ratios[f"from_smiles to graphs_from_smiles in {chosen.processes} processes"] = rate * theirs / len(smiles)
     if chosen.json:

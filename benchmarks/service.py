@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def start(model: str) -> tuple[subprocess.Popen, int, float]:
     assert process.stderr is not None
     for line in process.stderr:
         if found := re.search(r"http://\S+:(\d+)", line):
-            return process, int(found[1]), time.perf_counter() - began
+            ready = time.perf_counter() - began
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # unread, it stops its writer
+            return process, int(found[1]), ready
     raise SystemExit("the service did not start")
 
 

@@ -48,7 +48,7 @@ class GCNLayer(nn.Module):
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
         h = self.linear(h)
         assert edges.scale is not None
-        return torch.addcmul(self.sum(h, edges.neighbours), h, edges.scale)
+        return self.sum(h, edges.neighbours).addcmul_(h, edges.scale)
 
 
 class SAGELayer(nn.Module):

@@ -32,11 +32,11 @@ class CategoryEmbedding(nn.Module):
         sizes = torch.tensor(self.sizes, device=values.device)
         strides = sizes.cumprod(0) // sizes
         kinds, kind = (values * strides).sum(1).unique(return_inverse=True)
-        return self._looked_up(kinds.unsqueeze(1) // strides % sizes, table)[kind]
+        return self._looked_up(kinds.unsqueeze(1) // strides % sizes, table).index_select(0, kind)
 
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         if values.shape[1] == 1:
-            return table[values[:, 0]]
+            return table.index_select(0, values[:, 0])
         return nn.functional.embedding_bag(values + self.offsets, table, mode="sum")
 
 
