@@ -14,7 +14,7 @@ from graphfnp.chemistry.smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
 from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import model_for_mix
-from graphfnp.datasets.columns import name_column
+from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
@@ -193,8 +193,7 @@ class Rows:
 
     def names(self, rows: Sequence[int]) -> list[str | None]:
         """What people call these rows, where a column says so."""
-        column = name_column(list(self.columns))
-        return [None if column is None else self.columns[column][row] or None for row in rows]
+        return row_names(self.columns, rows)
 
 
 def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:

@@ -148,6 +148,12 @@ def name_column(names: Sequence[str]) -> str | None:
     return next((column for wanted in NAME_NAMES for column in names if plain[column] == wanted), None)
 
 
+def row_names(columns: Mapping[str, Sequence[str]], rows: Sequence[int]) -> list[str | None]:
+    """What people call these rows, where a column says so."""
+    column = name_column(list(columns))
+    return [None if column is None else columns[column][row] or None for row in rows]
+
+
 def molecule_share(values: Sequence[str]) -> float:
     """Share of molecules among the first values that are there."""
     sample = [value for value in values[: 10 * SAMPLE] if value][:SAMPLE]

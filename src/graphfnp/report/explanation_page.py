@@ -145,7 +145,7 @@ def write_explanations(
     if refused:
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model is None or model.conformal is None else model.conformal.notes(schema.class_names):
-        footer += f" {note}."
+        footer += f" {note[:1].upper()}{note[1:]}."
     return write_cards(
         folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )
