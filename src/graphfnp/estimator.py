@@ -35,7 +35,7 @@ from graphfnp.rationales.find import find_rationales
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.settings import with_overrides
 from graphfnp.training.class_balance import resampled
-from graphfnp.training.config import TrainingConfig
+from graphfnp.training.config import TrainingConfig, enough_epochs
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
@@ -68,7 +68,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         backbone: str = "gcn",
         width: int | None = None,
         layers: int | None = None,
-        epochs: int = TrainingConfig.epochs,
+        epochs: int | None = None,
         batch_size: int = TrainingConfig.batch_size,
         learning_rate: float = TrainingConfig.learning_rate,
         calibration: str = TrainingConfig.calibration,
@@ -83,7 +83,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.backbone = backbone
         self.width = width  # of the backbone; None: as the method has it
         self.layers = layers
-        self.epochs = epochs
+        self.epochs = epochs  # None: as many as so many graphs need
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.calibration = calibration
@@ -120,7 +120,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.seed_ = _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
-        method, training = self._settings()
+        method, training = self._settings(len(part.train))
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
         taught = graphs.select(part.train)
         if sample_weight is not None:
@@ -145,7 +145,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self._rationales: Rationales | None = None
         return self
 
-    def _settings(self) -> tuple[dict[str, Any], TrainingConfig]:
+    def _settings(self, num_graphs: int) -> tuple[dict[str, Any], TrainingConfig]:
         """Overrides of the method's settings, and the recipe; searches hand over numbers of numpy."""
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         given = {"backbone.name": params["backbone"]}
@@ -154,7 +154,12 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         for name, value in (self.overrides or {}).items():
             where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)
             where[key] = _plain(value)
-        return given, with_overrides(TrainingConfig(), recipe)
+        training = with_overrides(
+            TrainingConfig(), {name: value for name, value in recipe.items() if value is not None}
+        )
+        if recipe["epochs"] is None:
+            training = replace(training, epochs=enough_epochs(num_graphs, training.batch_size))
+        return given, training
 
     # ---------------------------------------------------------------- saying
 

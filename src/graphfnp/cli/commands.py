@@ -30,7 +30,7 @@ from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.settings import with_overrides
-from graphfnp.training.config import TrainingConfig
+from graphfnp.training.config import TrainingConfig, enough_epochs
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
@@ -96,15 +96,18 @@ def train(
 ) -> None:
     plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
-    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags)
+    chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
+    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags, chosen)
 
 
-def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
+def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_chosen: bool = True) -> None:
     from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
     _describe(loaded)
+    if not epochs_chosen:
+        plan = _with_enough_epochs(plan, len(loaded.split.train))
     precision: Any = flags.precision  # Fabric checks it
     fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
@@ -123,6 +126,15 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
     out.print(f"run     {folder}", highlight=False, markup=False)
     if page:
         out.print(f"report  {page}", highlight=False, markup=False)
+
+
+def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
+    """The plan for so many training graphs, where nobody has chosen the number of epochs."""
+    epochs = enough_epochs(num_graphs, plan.training.batch_size)
+    if epochs != plan.training.epochs:
+        told = f"{epochs} epochs, more than the usual {plan.training.epochs}: {num_graphs} training graphs are few"
+        err.print(f"note: {told}; --epochs chooses", style="yellow", highlight=False, markup=False)
+    return replace(plan, training=replace(plan.training, epochs=epochs))
 
 
 def _describe(dataset: Dataset) -> None:
