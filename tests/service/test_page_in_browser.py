@@ -217,3 +217,22 @@ def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, s
     expect(page.locator("#POST-draw .answer-picture svg")).to_be_visible()
     predict.get_by_role("link", name="Answer").click()
     expect(page.locator("#type-Answer")).to_contain_text("records")
+
+
+def test_another_mix_moves_the_answers_and_is_named_beside_them(page: Page) -> None:
+    ask(page, f"{ASPIRIN} aspirin")
+    big = page.locator(".answer .big")
+    usual = big.text_content()
+    expect(page.locator("#mix-hint")).to_contain_text(re.compile(r"non-permeable \d+ %, permeable \d+ %"))
+    page.select_option("#mix-choice", "own")
+    page.click("#go")
+    expect(page.locator("#status")).to_contain_text("Write your mix, such as permeable=0.2")
+    page.fill("#mix-own", "permeable=0.05")
+    page.click("#go")
+    expect(page.locator(".answer")).to_contain_text("For a mix of non-permeable 95 %, permeable 5 %.")
+    assert big.text_content() != usual
+    page.select_option("#mix-choice", "estimate")
+    ask(page, "\n".join("C" * k + "O" for k in range(1, 26)))
+    expect(page.locator("#many-lead")).to_contain_text("for a mix of")
+    page.locator("#table .row-name").first.click()
+    expect(page.locator(".answer")).to_contain_text("For a mix of")

@@ -7,7 +7,6 @@ from typing import Literal
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.calibration import Kind
 
-
 LEAST_STEPS = 600  # of training where nobody chose the epochs: with far fewer a network learns nothing
 
 
