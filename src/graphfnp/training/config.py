@@ -47,4 +47,4 @@ class TrainingConfig:
 
 def enough_epochs(num_graphs: int, batch_size: int = TrainingConfig.batch_size) -> int:
     """The usual number, or more where so few graphs fill few batches that an epoch is only a few steps."""
-    return max(TrainingConfig.epochs, ceil(LEAST_STEPS / ceil(num_graphs / batch_size)))
+    return max(TrainingConfig.epochs, ceil(LEAST_STEPS / ceil(num_graphs / max(batch_size, 1))))
