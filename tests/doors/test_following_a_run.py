@@ -64,7 +64,7 @@ def test_molecules_without_scaffolds_are_split_at_random_and_the_run_says_why(tm
     chains = ["C" * n + tail for n in range(1, 61) for tail in ("O", "N")]
     pd.DataFrame({"smiles": chains, "label": [one[-1] for one in chains]}).to_csv(tmp_path / "in.csv", index=False)
     _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *TINY)
-    assert "split at random: too few" in told
+    assert "split at random: there are too few molecules" in told
 
 
 def test_command_to_rerun_is_quoted_so_that_it_runs(rings: Path, capsys) -> None:

@@ -148,12 +148,10 @@ def _describe(dataset: Dataset) -> None:
     last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
     told = ", ".join(f"{name} {count}" for name, count in counts)
     err.print(f"classes in their order: {told}{last}", highlight=False, markup=False)
-    if (notes := dataset.facts.get("notes")) and not dataset.problems:
-        err.print(f"note: {notes}", style="yellow", highlight=False, markup=False)
     if dataset.problems:
         err.print(summary(dataset), style="yellow", highlight=False, markup=False)
     else:
-        for note in dataset.split.notes:
+        for note in (*dataset.facts.get("notes", "").splitlines(), *dataset.split.notes):
             err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 

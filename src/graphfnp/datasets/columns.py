@@ -130,7 +130,7 @@ def smiles_column(table: TextTable, given: str | None = None) -> str:
         raise InvalidConfig(
             f"a table with the columns {listed(table.names, 20)}",
             f"one with SMILES, called e.g. {SMILES_NAMES[0]}",
-            "name the column: smiles=...",
+            "name the column: --smiles COLUMN (in Python smiles=...)",
         )
     return best
 
