@@ -148,3 +148,13 @@ def test_report_shows_names_rows_sets_and_domain_of_the_users_own_file(tmp_path:
     assert {int(row) for _, row in shown} == {graph + 1 for graph in test}  # the bad row stands above
     assert all(int(row) == int(name) + 1 for name, row in shown)
     assert page.count("90\N{NO-BREAK SPACE}% set:") == page.count("· stranger than") == len(shown)
+
+
+def test_long_names_leave_room_for_all_other_columns_on_80_columns(messy: Path, capsys) -> None:
+    name = "7-chloro-1-methyl-5-phenyl-3H-1,4-benzodiazepin-2-one and more of it " * 2
+    messy.write_text(f"name;smiles\n{name};CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21\n{name};CCO\n")
+    shown, _ = said(capsys, "predict", "bbbp", messy)
+    lines = shown.splitlines()
+    assert all(word in shown for word in ("row", "class", "also possible", "in domain"))
+    assert re.search(r"^ 0 .*…  permeable +99\.\d% \(99-100\) +- +in domain$", "\n".join(lines), re.MULTILINE)
+    assert max(len(line.rstrip()) for line in lines) <= 80
