@@ -236,3 +236,14 @@ def test_another_mix_moves_the_answers_and_is_named_beside_them(page: Page) -> N
     expect(page.locator("#many-lead")).to_contain_text("for a mix of")
     page.locator("#table .row-name").first.click()
     expect(page.locator(".answer")).to_contain_text("For a mix of")
+
+
+def test_blank_lines_of_a_file_keep_their_place_and_long_names_stay_in_their_column(page: Page) -> None:
+    text = "\ufeffCompound ID;Structure\nA;CCO\n\n;\nTerbutylchlorambucil and a long name after it;CCN\n\n\n"
+    page.set_input_files("#file", files=[{"name": "in.csv", "mimeType": "text/csv", "buffer": text.encode()}])
+    lines = page.locator("#table tbody tr")
+    expect(lines).to_have_count(4)
+    assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1", "2", "3"]
+    expect(lines.nth(3)).to_contain_text("Terbutylchlorambucil")
+    name, chip = (lines.nth(3).locator(one).bounding_box() for one in ("strong", ".chip"))
+    assert name["x"] + name["width"] <= chip["x"]

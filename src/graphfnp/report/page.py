@@ -41,7 +41,7 @@ def write_report(report: Report, folder: Path) -> Path:
         report=report,
         schema=report.graphs.schema,
         level=LEVEL,
-        wide_matrix=report.rationales is not None and len(report.rationales) > WRITTEN,
+        wide_matrix=_is_wide(report),
         promise=promise(report.predictions),
         cards=headline(report.metrics, report.graphs.num_classes),
         figures=_figures(report, files),
@@ -54,6 +54,12 @@ def write_report(report: Report, folder: Path) -> Path:
     path = Path(folder) / "report.html"
     path.write_text(page, encoding="utf-8")
     return path
+
+
+def _is_wide(report: Report) -> bool:
+    """Does the matrix need the whole width: for many rationales, or for names of graphs?"""
+    many = report.rationales is not None and len(report.rationales) > WRITTEN
+    return many or any(report.names)
 
 
 def _figures(report: Report, files: Path) -> dict[str, Markup]:
