@@ -86,7 +86,7 @@ function why(asked, record, card) {
   };
   return el("div", { class: "why" },
     el("h3", {}, "What the answer leans on"),
-    el("p", { class: "lead" }, "The rationales that this input is linked to most, each drawn on the left."),
+    el("p", { class: "lead" }, "The rationales that this input is linked to most."),
     el("ul", { class: "links" }, links.map(tile)));
 }
 
