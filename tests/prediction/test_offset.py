@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.offset import with_offset
+from graphfnp.prediction.scalings import Temperature
 
 EVEN = (0.5, 0.5)
 
@@ -27,7 +27,7 @@ def test_mean_probability_of_a_rare_class_is_its_share_where_a_temperature_alone
     mended = with_offset(plain, logits, y)
     mix, share = label_shares(y, 2), float((y == 1).double().mean())
     before, after = (float(one.with_prior(mix).apply(logits)[0, :, 1].mean()) for one in (plain, mended))
-    assert plain.temperature > 2
+    assert plain.scaling.temperature > 2
     assert abs(before - share) > 0.02
     assert after == pytest.approx(share, abs=1e-3)
 
@@ -35,17 +35,18 @@ def test_mean_probability_of_a_rare_class_is_its_share_where_a_temperature_alone
 def test_offset_is_where_the_slope_of_the_penalty_balances_that_of_the_likelihood() -> None:
     logits, y = overfitted(200)
     mix = label_shares(y, 2)
-    found = with_offset(Calibration(3.0, prior=EVEN), logits, y)
+    found = with_offset(Calibration(Temperature(3.0), EVEN), logits, y)
     mean = found.with_prior(mix).apply(logits)[0].double().mean(0)
-    assert found.offset == pytest.approx((200 * (torch.tensor(mix) - mean)).tolist(), abs=1e-2)
+    assert Calibration.from_json(found.to_json()) == found
+    assert found.scaling.offset == pytest.approx((200 * (torch.tensor(mix) - mean)).tolist(), abs=1e-2)
 
 
 def test_nothing_is_moved_without_a_temperature_a_prior_or_another_mix() -> None:
     logits, y = overfitted(200)
-    even = torch.arange(200) % 2
-    for calibration, labels in (
-        (Calibration(prior=EVEN), y),
-        (Calibration(3.0), y),
-        (Calibration(3.0, prior=EVEN), even),
-    ):
+    unscaled, unknown, known = (
+        Calibration(prior=EVEN),
+        Calibration(Temperature(3.0)),
+        Calibration(Temperature(3.0), EVEN),
+    )
+    for calibration, labels in ((unscaled, y), (unknown, y), (known, torch.arange(200) % 2)):
         assert with_offset(calibration, logits, labels) is calibration

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.label_mix import label_shares
+from graphfnp.prediction.scalings import Temperature
 
 
 def with_offset(calibration: Calibration, logits: Tensor, y: Tensor) -> Calibration:
@@ -17,14 +18,15 @@ def with_offset(calibration: Calibration, logits: Tensor, y: Tensor) -> Calibrat
     probability of the rare class falls below its share; at the minimum it is that share again. The penalty is a
     standard normal prior: few labels move little.
     """
-    if calibration.temperature == 1 or not calibration.prior:
+    scaling = calibration.scaling
+    if not isinstance(scaling, Temperature) or scaling.temperature == 1 or not calibration.prior:
         return calibration
     known = y >= 0
     labels = y[known]
     own = replace(calibration, log_prior=()).with_prior(label_shares(labels, logits.shape[-1])).log_prior
     if not own:  # the mix that the logits assume: no class is rarer than it was made to be
         return calibration
-    scaled = logits[:, known].detach().double() / calibration.temperature + torch.tensor(own)
+    scaled = logits[:, known].detach().double() / scaling.temperature + torch.tensor(own)
     offset = torch.zeros(logits.shape[-1], dtype=torch.double, requires_grad=True)
     optimizer = torch.optim.LBFGS([offset], max_iter=200, line_search_fn="strong_wolfe")
 
@@ -36,4 +38,4 @@ def with_offset(calibration: Calibration, logits: Tensor, y: Tensor) -> Calibrat
         return total
 
     optimizer.step(loss)
-    return replace(calibration, scale=(1.0,) * logits.shape[-1], offset=tuple(offset.detach().tolist()))
+    return replace(calibration, scaling=Temperature(scaling.temperature, tuple(offset.detach().tolist())))
