@@ -45,7 +45,7 @@ def dataset(request: pytest.FixtureRequest, loaded: dict[str, Dataset]) -> Datas
 
 def test_counts_are_those_of_the_source(dataset):
     entry, graphs = CATALOGUE[dataset.name], dataset.graphs
-    loops = sum(int(note.split()[0]) for note in dataset.facts.get("notes", "").split("; ") if "self-loops" in note)
+    loops = sum(int(note.split()[0]) for note in dataset.facts.get("notes", "").splitlines() if "self-loops" in note)
     assert len(graphs) == entry.graphs
     assert len(graphs.x) / len(graphs) == pytest.approx(entry.nodes_mean, abs=0.005)
     assert (graphs.edge_index.shape[1] / 2 + loops) / len(graphs) == pytest.approx(entry.edges_mean, abs=0.006)

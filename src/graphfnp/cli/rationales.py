@@ -37,6 +37,7 @@ def rationales(
 
     from graphfnp.cli.console import err, number, percent
     from graphfnp.cli.console import out as console
+    from graphfnp.datasets.columns import row_names
     from graphfnp.errors import InvalidConfig, InvalidGraphs
     from graphfnp.rationales.config import decoding_for
     from graphfnp.rationales.find import find_rationales
@@ -70,8 +71,10 @@ def rationales(
             decoded = decoded_of_run(loaded, data, None if usual else config, seed, dataset)
     records, figures = decoded.records, {}
     if dataset is not None:
-        part = dataset.test if len(dataset.split.test) else dataset.validation
-        figures = gallery_figures(model, decoded.rationales, part, loaded.plan.seed)
+        part = "test" if len(dataset.split.test) else "validation"
+        rows = dataset.rows_of(part)
+        called = [name or f"row {row}" for row, name in zip(rows, row_names(dataset.columns, rows), strict=True)]
+        figures = gallery_figures(model, decoded.rationales, getattr(dataset, part), called, loaded.plan.seed)
     title = f"Rationales of {loaded.plan.method} on {loaded.plan.dataset}"
     folder = out or own_folder(loaded) / "rationales"
     page = write_gallery(folder, title, decoded.rationales, records, decoded.examples, schema, figures)

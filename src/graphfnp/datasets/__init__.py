@@ -2,7 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "catalogue": "CATALOGUE",
-    "columns": "molecule_share name_column smiles_column",
+    "columns": "molecule_share row_names smiles_column",
     "dataset": "PARTS Dataset Split",
     "inputs": "described graphs_from_inputs",
     "load": "fetch is_name load",

@@ -130,7 +130,7 @@ def smiles_column(table: TextTable, given: str | None = None) -> str:
         raise InvalidConfig(
             f"a table with the columns {listed(table.names, 20)}",
             f"one with SMILES, called e.g. {SMILES_NAMES[0]}",
-            "name the column: smiles=...",
+            "name the column: --smiles COLUMN (in Python smiles=...)",
         )
     return best
 
@@ -146,6 +146,12 @@ def name_column(names: Sequence[str]) -> str | None:
     """The column by which people call the rows, if one has a usual name for that."""
     plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names}
     return next((column for wanted in NAME_NAMES for column in names if plain[column] == wanted), None)
+
+
+def row_names(columns: Mapping[str, Sequence[str]], rows: Sequence[int]) -> list[str | None]:
+    """What people call these rows, where a column says so."""
+    column = name_column(list(columns))
+    return [None if column is None else columns[column][row] or None for row in rows]
 
 
 def molecule_share(values: Sequence[str]) -> float:

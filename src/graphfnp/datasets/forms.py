@@ -48,7 +48,9 @@ def read_smiles_table(
 def _column(table: TextTable, chosen: str | int | slice, what: str) -> str:
     if isinstance(chosen, slice):
         raise InvalidConfig(
-            f"{len(table.names[chosen])} tasks", f"one of {listed(table.names[chosen], 30)}", f"name one: {what}=..."
+            f"{len(table.names[chosen])} tasks",
+            f"one of {listed(table.names[chosen], 30)}",
+            f"name one: --{what} COLUMN",
         )
     if isinstance(chosen, int):
         return table.names[chosen]

@@ -134,7 +134,7 @@ def load(
         dataset = Dataset(
             found.name, graphs, chosen_split(graphs, how, seed, duplicates_together),
             found.reading.problems, found.reading.rows,
-            {**found.facts, **({"notes": "; ".join(notes)} if notes else {})},
+            {**found.facts, **({"notes": "\n".join(notes)} if notes else {})},
         )  # fmt: skip
     if limit is not None and dataset.name != LIMITED_BY_READER:
         dataset = replace(dataset, split=limited(dataset.split, limit))

@@ -13,6 +13,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.prediction.calibration import KINDS, SCALINGS, Calibration, Kind, fit_calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal, fit_conformal
 from graphfnp.prediction.label_mix import label_shares
+from graphfnp.prediction.offset import with_offset
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, collect
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.randomness import stream
@@ -42,6 +43,7 @@ def fit_held_out(
     back = held_back(y, conformal_share, seed)
     used = raw.select(~back)
     calibration = fit_calibration(kind, used.logits, y[~back], class_weight, prior)
+    calibration = with_offset(calibration, used.logits, y[~back])
     judged = back if back.any() else torch.ones_like(back)
     probabilities = calibration.apply(raw.logits).mean(0)
     return calibration, fit_conformal(probabilities[judged], y[judged], held_back=bool(back.any()))

@@ -102,7 +102,7 @@ class Calibration:
             raise InvalidRun(
                 f"a calibration of temperature {temperature:g} with another scaling", "one scaling", "calibrate again"
             )
-        scaling: Scaling = Temperature(temperature)
+        scaling: Scaling = Temperature(temperature, tuple(record.get("offset", ())))
         if record.get("isotonic"):
             scaling = IsotonicScaling(tuple(Curve.from_json(curve) for curve in record["isotonic"]))
         elif record.get("scale"):

@@ -31,9 +31,10 @@ def reweighed(probabilities: Tensor, log_ratio: Sequence[float] | Tensor) -> Ten
 
 @dataclass(frozen=True)
 class Temperature:
-    """p_s = softmax(f_s / T)"""
+    """p_s = softmax(f_s / T + b)"""
 
     temperature: float = 1.0
+    offset: tuple[float, ...] = ()  # b, of each class; (): none
     learns_mix: ClassVar[bool] = False  # would a fit learn the label mix of the held-out labels?
     bounds: ClassVar[tuple[float, float]] = (0.2, 10.0)
 
@@ -42,10 +43,11 @@ class Temperature:
         return Temperature(fit_temperature(logits, y, weight, *cls.bounds))
 
     def apply(self, logits: Tensor) -> Tensor:
-        return (logits / self.temperature).softmax(-1)
+        scaled = logits / self.temperature
+        return (scaled + logits.new_tensor(self.offset) if self.offset else scaled).softmax(-1)
 
     def to_json(self) -> dict:
-        return {"temperature": self.temperature}
+        return {"temperature": self.temperature, **({"offset": self.offset} if self.offset else {})}
 
 
 class SoftTemperature(Temperature):

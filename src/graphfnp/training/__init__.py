@@ -2,7 +2,7 @@
 
 PUBLIC = {  # what other packages may use, by module
     "class_balance": "resampled",
-    "config": "TrainingConfig",
+    "config": "TrainingConfig enough_epochs",
     "state": "STATE_FILE",
     "train": "Event Training one_process train",
 }
