@@ -25,7 +25,7 @@ def lines() -> list[str]:
         when = f"{content.get('date', '')}, {content['load'][0]}" if content.get("load") else ""
         for one in content.get("table", []):
             cells = [one[key] for key in ("work", "ours", "peer", "ratio", "aim", "floor")]
-            found.append(f"| {' | '.join(cells)} | [{when}](results/{name}.json) |")
+            found.append(f"| {' | '.join(cells)} | {when} (`{name}`) |")
     return found
 
 
