@@ -46,7 +46,10 @@ class GCNLayer(nn.Module):
         )
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        h = self.linear(h)
+        return self.spread(self.linear(h), edges)
+
+    def spread(self, h: Tensor, edges: Edges) -> Tensor:
+        """For h W^T + b."""
         assert edges.scale is not None
         return self.sum(h, edges.neighbours).addcmul_(h, edges.scale)
 
