@@ -24,8 +24,7 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.experiments.measure import SCALARS
 from graphfnp.metrics.scores import all_scores
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.training.class_balance import class_weights
 

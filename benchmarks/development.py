@@ -12,6 +12,7 @@ rationales the links are measured, and with which reading of them edges of known
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
@@ -23,19 +24,20 @@ from rdkit.Chem import rdFingerprintGenerator
 from sklearn.cluster import KMeans
 
 from graphfnp.datasets.load import fetch, load
-from graphfnp.datasets.scaffold import balanced_scaffold_split
 from graphfnp.datasets.sentence_vectors import token_vectors
-from graphfnp.datasets.split import DENSE, SPARSE
+from graphfnp.datasets.split import DENSE, SPARSE, balanced_scaffold_split
 from graphfnp.datasets.sst2 import read_trees
 from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
-from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.packed import Batch, PackedGraphs
+from graphfnp.graphs.subgraphs import induced_subgraphs
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.explanation import edge_roc_auc
 from graphfnp.metrics.links import link_scores
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import fit_calibration
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.rationales.kernels import graph_kernels
 from graphfnp.rationales.neighbourhoods import node_readings
@@ -150,9 +152,9 @@ def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str
         calibration = fit_calibration(kind, known.logits, validation.y, model.classifier.class_weight)
         all_scores = scores(calibration, raw, test.y)
         measured[way] = {name: float(all_scores[name] or 0.5) for name in ("nll", "brier", "ece", "auroc")}
-    rationales = model.classifier.rationales()
-    if rationales is not None:
-        links = link_scores(graph_kernels(model, test), test.y, rationales.label)
+    if model.classifier.rationale_model is not None:
+        label = model.classifier.rationale_model.rationales().label
+        links = link_scores(graph_kernels(model, test), test.y, label)
         measured["links"] = {
             "precision": float(links.precision.mean()), "worst": float(links.precision.min()),
             "nearest": links.nearest_accuracy, "redundancy": links.redundancy,
@@ -161,15 +163,53 @@ def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str
 
 
 def edge_aucs(model: TrainedModel, test: PackedGraphs, dataset: str) -> dict[str, float]:
-    """Edge ROC-AUC of known reasons by a node's state, by its neighbourhoods alone, and by both, as explanations do."""
+    """Two judgements of a node's state, of its neighbourhoods alone, and of both, which explanations take.
+
+    "edges": ROC-AUC of the edges of known reasons. "kept" and "cut": P(some link of its class) of what is left of a
+    graph, encoded by itself, if only the quarter of its nodes that scores highest is kept, or if that quarter is cut.
+    """
     reasons = with_known_reasons(test, dataset)
     target = collect(model.classifier, reasons).logits.softmax(-1).mean(0).argmax(-1)
-    state, alone = node_readings(model, reasons, target)
     ends, once = reasons.global_edge_index, each_edge_once(reasons)
-    return {
-        f"edges {name}": edge_roc_auc(node[ends].amin(0)[once], reasons.edge_truth[once])
-        for name, node in (("state", state), ("alone", alone), ("both", (state + alone) / 2))
-    }
+    whole = test.batch(torch.arange(len(test)))
+    state, alone = node_readings(model, reasons, target)
+    state_of_all, alone_of_all = node_readings(model, test, test.y)
+    measured = {"kept all": linked(model, whole)}
+    for name, node, score in (
+        ("state", state, state_of_all),
+        ("alone", alone, alone_of_all),
+        ("both", (state + alone) / 2, (state_of_all + alone_of_all) / 2),
+    ):
+        top = highest_quarter(score, whole)
+        measured |= {
+            f"edges {name}": edge_roc_auc(node[ends].amin(0)[once], reasons.edge_truth[once]),
+            f"kept {name}": linked(model, left_of(whole, top, test)),
+            f"cut {name}": linked(model, left_of(whole, ~top, test)),
+        }
+    return measured
+
+
+def highest_quarter(score: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """[nodes]: is a node among the quarter of its graph that scores highest?"""
+    order = torch.argsort(score, descending=True)
+    order = order[torch.argsort(batch.batch[order], stable=True)]
+    top = torch.zeros(batch.num_nodes, dtype=torch.bool)
+    top[order] = torch.arange(batch.num_nodes) - batch.ptr[batch.batch] < (batch.sizes / 4)[batch.batch]
+    return top
+
+
+def left_of(batch: Batch, kept: torch.Tensor, graphs: PackedGraphs) -> Batch:
+    part = induced_subgraphs(batch, torch.where(kept)[0])
+    return replace(part, x=graphs.schema.refeaturised(part.x, part.edge_index))
+
+
+@torch.no_grad()
+def linked(model: TrainedModel, batch: Batch) -> float:
+    """Mean P(some link of the graph's class)."""
+    classifier = with_rationales(model.classifier)
+    of_class = batch.y.unsqueeze(-1) == classifier.rationales().label
+    kappa = classifier.correlation_probability(classifier.encode(batch))
+    return float((1 - torch.where(of_class, 1 - kappa, 1.0).prod(-1)).mean())
 
 
 def main() -> None:

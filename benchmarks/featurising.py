@@ -5,13 +5,14 @@ machine slows both down; the ratio is of medians.
 """
 
 import os
+import time
 from pathlib import Path
 
 import pandas as pd
 from rdkit import rdBase
 
 from graphfnp.chemistry.read_smiles import read_molecule
-from side_by_side import alternate, options, record
+from side_by_side import alternate, options, record, row
 
 BUILT_IN = [
     "CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "CC(C)Cc1ccc(cc1)[C@@H](C)C(=O)O", "CN1CCC[C@H]1c1cccnc1",
@@ -42,6 +43,7 @@ def main() -> None:
     timings = alternate(
         {"theirs": lambda: [from_smiles(one) for one in smiles], "ours": lambda: graphs_from_smiles(smiles)},
         chosen.rounds,
+        clock=time.perf_counter,  # ours reads in a child
     )
     theirs, ours = timings["theirs"].median, timings["ours"].median
     print(f"{len(smiles)} molecules ({name}), one process, medians of {chosen.rounds} rounds:")
@@ -51,12 +53,15 @@ def main() -> None:
     ratios = {"from_smiles to graphs_from_smiles": theirs / ours}
     if chosen.processes:
         many = smiles * 20
-        timing = alternate({"many": lambda: graphs_from_smiles(many, processes=chosen.processes)}, 1, warm_up=0)["many"]
-        rate = len(many) / timing.median
+        start = time.perf_counter()
+        graphs_from_smiles(many, processes=chosen.processes)
+        rate = len(many) / (time.perf_counter() - start)
         print(f"  {chosen.processes} processes, {len(many)} molecules, start-up included: {rate:.0f} molecules/s")
         ratios[f"from_smiles to graphs_from_smiles in {chosen.processes} processes"] = rate * theirs / len(smiles)
     if chosen.json:
-        record("featurising", ratios, rounds=chosen.rounds, molecules=name)
+        what, peer = f"SMILES of {name} to graphs", "torch_geometric.utils.from_smiles, one process"
+        table = [row(what, one.rpartition(" to ")[2], peer, ratio, "times faster") for one, ratio in ratios.items()]
+        record("featurising", ratios, table, rounds=chosen.rounds, molecules=name)
 
 
 if __name__ == "__main__":

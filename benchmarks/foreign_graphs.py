@@ -6,8 +6,8 @@ from itertools import pairwise
 import networkx as nx
 import torch
 
+from graphfnp.chemistry.smiles import graphs_in_schema
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
-from graphfnp.chemistry.typed_smiles import graphs_in_schema
 from graphfnp.datasets.load import load
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema

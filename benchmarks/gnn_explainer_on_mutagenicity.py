@@ -117,8 +117,8 @@ def atom_out(model: GraphClassifier, graphs: PackedGraphs) -> torch.Tensor:
         kept = torch.ones(copies.num_nodes, dtype=torch.bool)
         kept[torch.arange(count) * (count + 1)] = False
         rest = induced_subgraphs(copies, torch.where(kept)[0])
-        whole = model.draw_logits(graphs.batch(torch.tensor([one])), 1).log_softmax(-1)[0, :, 0]
-        falls.append(whole - model.draw_logits(rest, 1).log_softmax(-1)[0, :, 0])
+        whole = model.draw_logits(model.encode(graphs.batch(torch.tensor([one]))), 1).log_softmax(-1)[0, :, 0]
+        falls.append(whole - model.draw_logits(model.encode(rest), 1).log_softmax(-1)[0, :, 0])
     return torch.cat(falls)
 
 

@@ -3,7 +3,7 @@
 python benchmarks/service.py [--model bbbp] [--seconds 20] [--clients 16]
 
 Clients share the machine with the service, so requests a second are a floor; the service's own processor time a
-molecule says what a free core could do. Written to benchmarks/results/service.json.
+molecule says what a free core could do.
 """
 
 import argparse
@@ -14,13 +14,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from pathlib import Path
 
 import psutil
 
+from side_by_side import record, row
+
 HOST = "127.0.0.1"
-RESULT = Path(__file__).parent / "results" / "service.json"
 MOLECULES = (
     "CC(=O)Oc1ccccc1C(=O)O", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21", "NCCc1ccc(O)c(O)c1",
     "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "OCC1OC(O)C(O)C(O)C1O", "CN1CCC[C@H]1c1cccnc1", "COc1ccc2[nH]cc(CCNC(C)=O)c2c1",
@@ -35,7 +36,9 @@ def start(model: str) -> tuple[subprocess.Popen, int, float]:
     assert process.stderr is not None
     for line in process.stderr:
         if found := re.search(r"http://\S+:(\d+)", line):
-            return process, int(found[1]), time.perf_counter() - began
+            ready = time.perf_counter() - began
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # unread, it stops its writer
+            return process, int(found[1]), ready
     raise SystemExit("the service did not start")
 
 
@@ -89,7 +92,7 @@ def main() -> None:
     parser.add_argument("--model", default="bbbp")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--json", action="store_true", help="also write benchmarks/results/service.json")
     asked = parser.parse_args()
     process, port, ready = start(asked.model)
     service = psutil.Process(process.pid)
@@ -102,16 +105,31 @@ def main() -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         code = process.wait(120)
-    result = {
-        "command": f"python benchmarks/service.py --model {asked.model} --seconds {asked.seconds:g}",
-        "cores": os.cpu_count(),
-        "load_average": [round(one, 1) for one in os.getloadavg()],
-        "seconds_until_ready": round(ready, 2),
-        "exit_code_after_sigterm": code,
-        "runs": runs,
-    }
-    asked.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+    for run in runs:
+        print(json.dumps(run))
+    print(f"ready after {ready:.2f} s; exit code after SIGTERM {code}")
+    if asked.json:
+        facts = {"seconds_until_ready": round(ready, 2), "exit_code_after_sigterm": code, "runs": runs}
+        record("service", {}, table_rows(runs), **facts)
+
+
+def table_rows(runs: list[dict[str, float]]) -> list[dict]:
+    one, some, many, long = runs
+    lone = one["service_ms_a_molecule"] + one["readers_ms_a_molecule"]
+    return [
+        row("service: a lone molecule", f"{lone:.1f} ms of processors, p50 {one['p50_ms']} ms", aim="below 4 ms"),
+        row(f"service: {some['clients']} clients", f"{some['requests_a_second']:.0f} requests a second", aim="600"),
+        row(
+            f"service: {many['clients']} clients",
+            f"{many['requests_a_second']:.0f} requests a second, p99 {many['p99_ms']:.0f} ms",
+            aim="p99 below 250 ms",
+        ),
+        row(
+            "service: requests of 200 rows",
+            f"{long['molecules_a_second']:,.0f} molecules a second",
+            aim=".8 of a file's",
+        ),
+    ]
 
 
 if __name__ == "__main__":

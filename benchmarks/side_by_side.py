@@ -4,14 +4,18 @@ import argparse
 import gc
 import json
 import os
+import platform
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("graphfnp", "torch", "torch_geometric", "rdkit", "numpy")
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,24 @@ class Timing:
         return f"{1000 * self.median:.1f} ms ({1000 * low:.1f} to {1000 * high:.1f})"
 
 
-def alternate(functions: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, Timing]:
-    """Call all functions in turns, ``rounds`` times after ``warm_up`` rounds that do not count."""
+def alternate(
+    functions: Mapping[str, Callable[[], object]],
+    rounds: int,
+    warm_up: int = 1,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, Timing]:
+    """Call all functions in turns, ``rounds`` times after ``warm_up`` rounds that do not count.
+
+    Processor time, which others on the machine change least; ``clock=time.perf_counter`` where other processes work.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(warm_up + rounds):
         for name, function in functions.items():
             gc.collect()
-            start = time.perf_counter()
+            start = clock()
             function()
             if turn >= warm_up:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 
@@ -58,9 +70,33 @@ def options(description: str | None, rounds: int) -> argparse.ArgumentParser:
     return parser
 
 
-def record(name: str, ratios: Mapping[str, float], **facts: Any) -> None:
+def row(work: str, ours: str, peer: str = "", ratio: float | None = None, aim: str = "", floor: str = "") -> dict:
+    """A row of the table of benchmarks/README.md, which ``python benchmarks/table.py`` writes."""
+    shown = "" if ratio is None else f"{ratio:.3g}"
+    return {"work": work, "ours": ours, "peer": peer, "ratio": shown, "aim": aim, "floor": floor}
+
+
+def record(name: str, ratios: Mapping[str, float], table: Sequence[dict] = (), **facts: Any) -> None:
     """Write ``benchmarks/results/NAME.json``: the ratios, and what they were measured on."""
     RESULTS.mkdir(exist_ok=True)
-    rounded = {key: float(f"{value:.3g}") for key, value in ratios.items()}
-    content = {"benchmark": name, "ratios": rounded, "cores": os.cpu_count(), **facts}
+    content = {
+        "benchmark": name,
+        "command": f"python {' '.join([f'benchmarks/{Path(sys.argv[0]).name}', *sys.argv[1:]])}",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
+        "cores": os.cpu_count(),
+        "load": [round(one, 1) for one in os.getloadavg()],  # of the last 1, 5 and 15 minutes, this benchmark included
+        "versions": {"python": platform.python_version(), **{one: version(one) for one in PACKAGES}},
+        "ratios": {key: float(f"{value:.3g}") for key, value in ratios.items()},
+        "table": list(table),
+        **facts,
+    }
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

@@ -15,7 +15,6 @@ Without one, its sides are left out, and that is said.
 import argparse
 import csv
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -24,14 +23,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import psutil
 from rdkit import Chem, rdBase
 
-from side_by_side import record
+from side_by_side import record, row
 
 ROWS = (100, 6144, 20480, 200000)
 ONCE = 100000  # rows from which one turn has to do
@@ -206,6 +204,28 @@ def ratios(middle: dict[str, dict[int, Cost]], counts: Sequence[int]) -> dict[st
     return found
 
 
+def table_rows(middle: dict[str, dict[int, Cost]], found: dict[str, float], counts: Sequence[int]) -> list[dict]:
+    peers, floor = [side for side in (PLAIN, FAST) if side in middle], middle[FLOOR]
+    rows = []
+    for count in counts:
+        own, best = middle[OURS][count], min(peers, key=lambda side: middle[side][count].wall, default=None)
+        told = "" if best is None else f"{best}: {middle[best][count].wall:.1f} s"
+        ratio = None if best is None else middle[best][count].wall / own.wall
+        aim = "2.5 times faster" if count == 6144 else ""
+        work, ours = f"a file of {count:,} molecules", f"{own.wall:.1f} s, {own.memory:.0f} MiB"
+        rows.append(row(work, ours, told, ratio, aim, f"RDKit alone: {floor[count].wall:.1f} s"))
+    if len(counts) > 1:
+        rates = {side: found[f"{side}, rows a second of wall after start-up"] for side in middle}
+        best = max(peers, key=rates.__getitem__, default=None)
+        told = "" if best is None else f"{best}: {rates[best]:,.0f}"
+        ratio = None if best is None else rates[OURS] / rates[best]
+        rows.append(
+            row("molecules a second after start-up", f"{rates[OURS]:,.0f}", told, ratio, "4 times faster",
+                f"RDKit alone: {rates[FLOOR]:,.0f}")
+        )  # fmt: skip
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", default="bbbp", help="a run folder or a bundled model")
@@ -224,10 +244,8 @@ def main() -> None:
         print(f"{what}: {ratio:,.2f}")
     if given.json:
         record(
-            "whole_file", found,
-            command=f"python {' '.join(['benchmarks/whole_file.py', *sys.argv[1:]])}", date=time.strftime("%Y-%m-%d"),
-            machine=platform.machine(), python=platform.python_version(),
-            versions={package: version(package) for package in ("graphfnp", "torch", "rdkit")},
+            "whole_file", found, table_rows(middle, found, counts),
+            waits=os.environ.get("OMP_WAIT_POLICY", "as the library likes"),
             medians={side: {count: vars(one) for count, one in some.items()} for side, some in middle.items()},
             turns=turns,
         )  # fmt: skip

@@ -8,7 +8,7 @@ import torch
 
 import graphfnp
 from graphfnp.cli.app import main
-from graphfnp.training.sample_weight import resampled
+from graphfnp.training.class_balance import resampled
 
 CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
 

@@ -25,8 +25,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.label_mix import TRAINING as TRAINING_MIX
-from graphfnp.prediction.label_mix import read_mix
-from graphfnp.prediction.label_shift import assumed_mix, for_mix
+from graphfnp.prediction.label_mix import assumed_mix, for_mix, read_mix
 from graphfnp.prediction.predict import NUM_DRAWS, fit_domain, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -35,8 +34,8 @@ from graphfnp.prediction.saving import save_model
 from graphfnp.rationales.find import find_rationales
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.settings import with_overrides
-from graphfnp.training.config import TrainingConfig
-from graphfnp.training.sample_weight import resampled
+from graphfnp.training.class_balance import resampled
+from graphfnp.training.config import TrainingConfig, enough_epochs
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
@@ -53,14 +52,14 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of PyG ``Data``, or
     PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first: the pack
-    keeps one schema for all folds, where a fold by itself may lack a type. Labels are strings, integers or booleans and
-    come back as given. A seeded, stratified part of the training data is held out to fit the calibration.
+    keeps one schema for all folds, where a fold by itself may lack a type. Labels come back as given. A seeded,
+    stratified part of the training data is held out to fit the calibration.
 
     ``on_invalid`` says what to do with rows that are no molecule. "raise": an error that names them. "nan": ``fit``
     leaves them out with a warning, ``predict_proba`` gives NaN and ``predict`` gives None in their place, and ``score``
     counts them as wrong. ``predict_uncertainty`` keeps such rows in any case, with the reason.
 
-    ``save`` and ``load`` keep a fitted estimator without pickle: safetensors and JSON, safe to read from others.
+    ``save`` and ``load`` keep a fitted estimator as safetensors and JSON, without pickle.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         backbone: str = "gcn",
         width: int | None = None,
         layers: int | None = None,
-        epochs: int = TrainingConfig.epochs,
+        epochs: int | None = None,
         batch_size: int = TrainingConfig.batch_size,
         learning_rate: float = TrainingConfig.learning_rate,
         calibration: str = TrainingConfig.calibration,
@@ -84,7 +83,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.backbone = backbone
         self.width = width  # of the backbone; None: as the method has it
         self.layers = layers
-        self.epochs = epochs
+        self.epochs = epochs  # None: as many as so many graphs need
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.calibration = calibration
@@ -121,7 +120,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.seed_ = _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
-        method, training = self._settings()
+        method, training = self._settings(len(part.train))
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
         taught = graphs.select(part.train)
         if sample_weight is not None:
@@ -146,15 +145,17 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self._rationales: Rationales | None = None
         return self
 
-    def _settings(self) -> tuple[dict[str, Any], TrainingConfig]:
+    def _settings(self, num_graphs: int) -> tuple[dict[str, Any], TrainingConfig]:
         """Overrides of the method's settings, and the recipe; searches hand over numbers of numpy."""
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        given = {"backbone.name": params["backbone"]}
-        given |= {f"backbone.{name}": params[name] for name in ("width", "layers") if params[name] is not None}
+        shape = {"name": params["backbone"], "width": params["width"], "layers": params["layers"]}
+        given = {f"backbone.{name}": value for name, value in shape.items() if value is not None}
         recipe = {name: params[name] for name in ("epochs", "batch_size", "learning_rate", "calibration")}
         for name, value in (self.overrides or {}).items():
             where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)
             where[key] = _plain(value)
+        if recipe["epochs"] is None:
+            recipe["epochs"] = enough_epochs(num_graphs, int(recipe["batch_size"]))
         return given, with_overrides(TrainingConfig(), recipe)
 
     # ---------------------------------------------------------------- saying
@@ -203,7 +204,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     def rationales_(self) -> Rationales | None:
         """What the model looks for, as small graphs; None if the method has no rationales."""
         check_is_fitted(self)
-        if self._rationales is None:
+        if self._rationales is None and self.model_.classifier.rationale_model is not None:
             self._rationales = find_rationales(self.model_, seed=self.seed_, graphs=self._graphs)
         return self._rationales
 
@@ -229,8 +230,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def load(cls, folder: Path | str) -> "GraphFNPClassifier":
         """A saved estimator."""
-        folder = Path(folder)
-        record = read_json(folder / RECORD, "give the folder that GraphFNPClassifier.save wrote")
+        record = read_json((folder := Path(folder)) / RECORD, "give the folder that GraphFNPClassifier.save wrote")
         try:
             if record["format"] != FORMAT:
                 raise ValueError(f"format {record['format']}")

@@ -6,15 +6,13 @@ import torch
 from rdkit import Chem
 
 from graphfnp.chemistry.alerts import ALERTS, alerts_in
-from graphfnp.chemistry.attachments import fragment_smiles
-from graphfnp.chemistry.fragments import fragments, units
+from graphfnp.chemistry.fragments import fragment_smiles, fragments, units
 from graphfnp.chemistry.patterns import SubstructureIndex, smarts_of
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE, generate_ba2motifs
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.structure import Structure, as_networkx, substructure
-from graphfnp.graphs.subgraph_search import Pattern, adjacency, core_numbers
+from graphfnp.graphs.structure import Pattern, Structure, adjacency, as_networkx, core_numbers, substructure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.report.drawing import picture_structure
 
@@ -74,7 +72,7 @@ def test_pattern_of_a_part_finds_the_molecules_that_hold_it() -> None:
     assert substructures.contain(molecule("O=[N+]([O-])c1ccccc1")).tolist() == [True, False, False, False]
     assert substructures.contain(molecule("Nc1ccccc1")).tolist() == [False, True, False, False]
     assert substructures.contain(molecule("C[N+](=O)[O-]")).tolist() == [False, False, True, False]  # aliphatic carbon
-    assert substructures.places(molecule("Cc1ccccc1"))[0] == (0, 1, 2, 3, 4, 5, 6)
+    assert substructures.all_places(molecule("Cc1ccccc1"), [0])[0] == (0, 1, 2, 3, 4, 5, 6)
     smarts = smarts_of(molecule("O=[N+]([O-])c1ccccc1"), SCHEMA)
     assert smarts is not None
     assert Chem.MolFromSmarts(smarts).GetNumAtoms() == 9
@@ -151,7 +149,9 @@ def test_every_alert_can_be_read() -> None:
 def test_places_in_plain_graphs_are_the_motif() -> None:
     graphs = generate_ba2motifs(8)
     assert SubstructureIndex(graphs).contain(plain(*HOUSE)).tolist() == [False] * 4 + [True] * 4
-    assert all(set(place) == set(range(20, 25)) for place in SubstructureIndex(graphs).places(plain(*CYCLE))[:4])
+    assert all(
+        set(place) == set(range(20, 25)) for place in SubstructureIndex(graphs).all_places(plain(*CYCLE), range(4))
+    )
     assert isinstance(SubstructureIndex(graphs).contain(plain(*CYCLE)), torch.Tensor)
 
 

@@ -7,7 +7,7 @@ from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.chemistry.smiles import molecule_schema
 from graphfnp.chemistry.structures import structure_to_smiles
 from graphfnp.chemistry.valence import valence_rules
-from graphfnp.datasets.mutagenicity import ATOMS
+from graphfnp.datasets.tu import ATOMS
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of

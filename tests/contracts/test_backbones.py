@@ -161,14 +161,14 @@ def test_a_pyg_network_is_a_backbone(module, schema) -> None:
     graphs = shapes(6, schema)
     classifier = make_classifier("vanilla", schema, small("vanilla"), backbone=module(12, 16, 2, 8))
     assert isinstance(classifier.backbone, ModuleBackbone)
-    assert classifier.embed(graphs.batch()).shape == (6, 8)
-    assert classifier.draw_logits(graphs.batch(), 2).shape == (2, 6, 3)
+    assert classifier.embed(classifier.encode(graphs.batch())).shape == (6, 8)
+    assert classifier.draw_logits(classifier.encode(graphs.batch()), 2).shape == (2, 6, 3)
 
 
 def test_a_graphfnp_takes_a_users_backbone() -> None:
     graphs = shapes(6)
     classifier = make_classifier("graphfnp", TYPED, small("graphfnp"), backbone=GraphSAGE(12, 16, 2, 8))
-    assert classifier.draw_logits(graphs.batch(), 4).shape == (4, 6, 3)
+    assert classifier.draw_logits(classifier.encode(graphs.batch()), 4).shape == (4, 6, 3)
 
 
 def test_a_users_module_gets_the_arguments_it_names_and_raw_features_without_in_channels() -> None:
@@ -199,7 +199,7 @@ def test_numbers_of_categories_are_not_fed_as_values_in_silence() -> None:
     reader.in_channels = 4
     reader.linear = nn.Linear(4, 8)
     batch = shapes(3).batch()
-    make_classifier("vanilla", TYPED, backbone=reader).embed(batch)
+    make_classifier("vanilla", TYPED, backbone=reader).encode(batch)
     assert reader.seen["x"].shape == (batch.num_nodes, 4)
 
 

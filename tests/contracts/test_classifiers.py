@@ -57,20 +57,20 @@ def assert_same(given: torch.Tensor, expected: torch.Tensor, tolerance: float = 
 def test_shapes_are_those_of_the_contract(method: str, graphs: PackedGraphs) -> None:
     classifier, batch = model_of(method).classifier, graphs.batch()
     encoded = classifier.encode(batch)
-    assert classifier.draw_logits(batch, 5).shape == (5, 13, 3)
-    dims = classifier.embed(batch).shape[1]
-    assert classifier.embed(batch).shape == (13, dims)
-    assert classifier.embedding_draws(batch, 5, encoded=encoded).shape == (5, 13, dims)
+    assert encoded.batch.y is batch.y
+    assert classifier.draw_logits(encoded, 5).shape == (5, 13, 3)
+    dims = classifier.embed(encoded).shape[1]
+    assert classifier.embed(encoded).shape == (13, dims)
     assert classifier.forward(batch.x, batch.edge_index, batch.batch, batch.edge_attr).shape == (13, 3)
-    rationales, distance = classifier.rationales(), classifier.distance(batch, encoded)
-    if rationales is not None:
-        count = len(rationales)
-        draws, correlation = classifier.rationale_draws(5), classifier.mean_correlation(batch, 5)
-        assert draws is not None
-        assert correlation is not None
-        assert draws.shape == (5, count, dims)
-        assert correlation.shape == (13, count)
+    distance, model = classifier.distance(encoded), classifier.rationale_model
+    if model is not None:
+        rationales = model.rationales()
         assert rationales.label.bincount().tolist() == [2, 2, 2]
+        assert model.embedding_draws(encoded, 5).shape == (5, 13, dims)
+        assert model.rationale_draws(5).shape == (5, len(rationales), dims)
+        assert model.mean_correlation(encoded, 5).shape == (13, len(rationales))
+        assert model.correlation_probability(encoded).shape == (13, len(rationales))
+        assert model.node_correlation(batch).shape == (batch.num_nodes, len(rationales))
     if distance is not None:
         assert distance.shape == (13,)
         assert ((distance >= 0) & (distance <= 1)).all()
@@ -96,9 +96,9 @@ def test_the_same_seed_gives_the_same_draws(method: str, graphs: PackedGraphs) -
 def test_work_shared_by_draws_changes_nothing(method: str, graphs: PackedGraphs) -> None:
     classifier, batch = model_of(method).classifier, graphs.batch()
     with torch.no_grad():
-        assert_same(
-            classifier.draw_logits(batch, 4, encoded=classifier.encode(batch)), classifier.draw_logits(batch, 4), 1e-6
-        )
+        encoded = classifier.encode(batch)
+        classifier.draw_logits(encoded, 2), classifier.distance(encoded)
+        assert_same(classifier.draw_logits(encoded, 4), classifier.draw_logits(classifier.encode(batch), 4), 1e-6)
 
 
 @every_method
@@ -139,7 +139,8 @@ def test_edge_types_reach_the_model(method: str, graphs: PackedGraphs) -> None:
     assert graphs.edge_attr is not None
     other = replace(graphs, edge_attr=(graphs.edge_attr + 1) % 3)
     with torch.no_grad():  # logits: after two epochs the fitted temperature makes all probabilities nearly equal
-        moved = classifier.draw_logits(other.batch(), 8) - classifier.draw_logits(graphs.batch(), 8)
+        seen, changed = (classifier.draw_logits(classifier.encode(each.batch()), 8) for each in (graphs, other))
+        moved = changed - seen
     assert moved.abs().max() > 1e-4
 
 
@@ -212,7 +213,7 @@ def test_a_phase_moves_its_own_parameters_only(method: str) -> None:
     batch = graphs.batch()
     for phase in classifier.phases():
         classifier.zero_grad()
-        terms = phase.loss(batch, classifier.encode(batch))
+        terms = phase.loss(classifier.encode(batch))
         torch.stack(list(terms.values())).sum().backward(inputs=phase.parameters)
         own = {id(p) for p in phase.parameters}
         assert all(p.grad is None for p in classifier.parameters() if id(p) not in own)
@@ -278,7 +279,7 @@ def test_the_fused_product_and_edge_by_edge_messages_agree(method: str, graphs: 
     """``forward`` is what explainers see: it must be the model that predicts."""
     classifier, batch = model_of(method).classifier.eval(), graphs.batch()
     with torch.no_grad():
-        draws = classifier.draw_logits(batch, 16).softmax(-1).mean(0).log()
+        draws = classifier.draw_logits(classifier.encode(batch), 16).softmax(-1).mean(0).log()
         seen = classifier(batch.x, batch.edge_index, batch.batch, batch.edge_attr)
     assert_same(seen, draws, 1e-4)
 

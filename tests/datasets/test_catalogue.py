@@ -15,7 +15,7 @@ from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.datasets.dataset import PARTS, Dataset, Split
 from graphfnp.datasets.forms import public_form
 from graphfnp.datasets.load import fetch, load
-from graphfnp.datasets.mutagenicity import amino_and_nitro_edges
+from graphfnp.datasets.tu import amino_and_nitro_edges
 from graphfnp.errors import GraphFNPError, InvalidConfig, MissingData
 
 LOADABLE = [name for name in CATALOGUE if name not in ("github", "sst2")]  # sst2 has a file of its own
@@ -45,7 +45,7 @@ def dataset(request: pytest.FixtureRequest, loaded: dict[str, Dataset]) -> Datas
 
 def test_counts_are_those_of_the_source(dataset):
     entry, graphs = CATALOGUE[dataset.name], dataset.graphs
-    loops = sum(int(note.split()[0]) for note in dataset.facts.get("notes", "").split("; ") if "self-loops" in note)
+    loops = sum(int(note.split()[0]) for note in dataset.facts.get("notes", "").splitlines() if "self-loops" in note)
     assert len(graphs) == entry.graphs
     assert len(graphs.x) / len(graphs) == pytest.approx(entry.nodes_mean, abs=0.005)
     assert (graphs.edge_index.shape[1] / 2 + loops) / len(graphs) == pytest.approx(entry.edges_mean, abs=0.006)

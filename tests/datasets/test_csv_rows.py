@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
-from graphfnp.datasets.table_files import read_text_table
+from graphfnp.datasets.table_files import QuoteNotes, csv_rows, read_text_table
 from graphfnp.scoring.rows import MoleculeFile
 
 TWELVE = [f"{'C' * (k + 1)},n{k}" for k in range(12)]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from graphfnp.datasets.sdf import read_sdf
+from graphfnp.datasets.table_files import read_sdf
 from hostile_rows import ring_graph
 
 

@@ -13,9 +13,16 @@ from rdkit import rdBase
 from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.dataset import PARTS, Split
-from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
-from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_of, scaffold_split
-from graphfnp.datasets.split import column_split, degree_shift_split, random_split
+from graphfnp.datasets.split import (
+    balanced_scaffold_split,
+    column_split,
+    degree_shift_split,
+    duplicate_groups,
+    duplicate_notes,
+    random_split,
+    scaffold_of,
+    scaffold_split,
+)
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import PackedGraphs, Schema
 

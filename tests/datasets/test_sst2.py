@@ -148,7 +148,7 @@ def test_writing_to_mapped_vectors_does_not_reach_the_file():
 
 
 def test_without_the_extra_the_error_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("graphfnp.datasets.sentence_encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("graphfnp.datasets.sentence_vectors.find_spec", lambda name: None)
     with pytest.raises(MissingData, match=r"graphfnp\[text\]"):
         read_sst2(folder(tmp_path / "Graph-SST2"))
 
@@ -158,7 +158,7 @@ def test_without_the_extra_the_error_says_what_to_install(tmp_path, monkeypatch)
 
 @needs_encoder
 def test_a_token_depends_on_its_sentence_but_not_on_the_batch():
-    from graphfnp.datasets.sentence_encoder import SentenceEncoder
+    from graphfnp.datasets.sentence_vectors import SentenceEncoder
 
     encoder = SentenceEncoder()
     together, alone = encoder(SENTENCES), torch.cat([encoder([words]) for words in SENTENCES])
@@ -169,7 +169,7 @@ def test_a_token_depends_on_its_sentence_but_not_on_the_batch():
 
 @needs_encoder
 def test_the_encoder_is_bert_with_pieces_averaged():
-    from graphfnp.datasets.sentence_encoder import SentenceEncoder, packaged_weights
+    from graphfnp.datasets.sentence_vectors import SentenceEncoder, packaged_weights
 
     transformers = pytest.importorskip("transformers")
     words = ["unfathomably", "dull", "clichés"]

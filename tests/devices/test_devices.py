@@ -29,14 +29,14 @@ def test_a_new_tensor_goes_where_it_is_asked_to() -> None:
 def test_all_that_a_prediction_needs_is_computed_where_the_model_is(method: str) -> None:
     graphs = shapes(12)
     classifier = make_classifier(method, graphs.schema, small(method)).eval()
-    expected = classifier.draw_logits(graphs.batch(), 4)
+    expected = classifier.draw_logits(classifier.encode(graphs.batch()), 4)
     send(classifier)
     batch = sent(graphs.batch())
     with pretended_device():
         encoded = classifier.encode(batch)
         found = [
-            classifier.draw_logits(batch, 4, 0, encoded), classifier.embed(batch, encoded),
-            classifier.distance(batch, encoded), classifier.mean_correlation(batch, 4, 0, encoded),
+            classifier.draw_logits(encoded, 4), classifier.embed(encoded), classifier.distance(encoded),
+            None if (model := classifier.rationale_model) is None else model.mean_correlation(encoded, 4),
         ]  # fmt: skip
     assert all(isinstance(one, Elsewhere) for one in found if one is not None)
     torch.testing.assert_close(found[0].here, expected)  # type: ignore[union-attr]
@@ -47,10 +47,10 @@ def test_all_that_a_prediction_needs_is_computed_where_the_model_is(method: str)
 def test_every_backbone_computes_where_it_is(backbone: str) -> None:
     graphs = shapes(12)
     classifier = make_classifier("vanilla", graphs.schema, small("vanilla") | {"backbone.name": backbone}).eval()
-    expected = classifier.embed(graphs.batch())
+    expected = classifier.embed(classifier.encode(graphs.batch()))
     send(classifier)
     with pretended_device():
-        found = classifier.embed(sent(graphs.batch()))
+        found = classifier.embed(classifier.encode(sent(graphs.batch())))
     assert isinstance(found, Elsewhere)
     torch.testing.assert_close(found.here, expected)
 
@@ -77,5 +77,5 @@ def test_every_loss_is_computed_where_the_model_is(method: str) -> None:
     with pretended_device():
         batch = sent(graphs.batch())
         for phase in classifier.phases():
-            terms = phase.loss(batch, classifier.encode(batch))
+            terms = phase.loss(classifier.encode(batch))
             assert all(isinstance(one, Elsewhere) for one in terms.values())

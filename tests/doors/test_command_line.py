@@ -15,6 +15,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.cli.console import err, out
+from graphfnp.prediction.scalings import Temperature
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
 
@@ -219,7 +220,7 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     assert facts["conformal"]["held_out_graphs"] == [6, 6]
     assert (molecules / "run" / "model.json").read_text() == before
     model = Run(tmp_path / "new").model
-    assert len(model.calibration.scale) == 2
+    assert len(model.calibration.scaling.scale) == 2
     assert model.conformal.held_back
     predicted = graphfnp("predict", tmp_path / "new", "CCO", "--json")
     assert json.loads(predicted.out)[0]["conformal_set"] == ["alcohol", "amine"]  # six are too few for 90 %
@@ -227,7 +228,7 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     shown = graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", "--kind", "temperature")
     assert shown.code == 0, shown.err
     assert "ECE" in shown.out
-    assert Run(tmp_path / "new").model.calibration.scale == ()
+    assert isinstance(Run(tmp_path / "new").model.calibration.scaling, Temperature)
     for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
         assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2
     assert "trained on" in graphfnp("calibrate", molecules / "run", molecules / "small.csv").err

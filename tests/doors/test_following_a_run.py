@@ -1,5 +1,6 @@
 """A run as one follows it from outside: log files, growing files, its split and why, and commands to rerun."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_molecules_without_scaffolds_are_split_at_random_and_the_run_says_why(tm
     chains = ["C" * n + tail for n in range(1, 61) for tail in ("O", "N")]
     pd.DataFrame({"smiles": chains, "label": [one[-1] for one in chains]}).to_csv(tmp_path / "in.csv", index=False)
     _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *TINY)
-    assert "split at random: too few" in told
+    assert "split at random: there are too few molecules" in told
 
 
 def test_command_to_rerun_is_quoted_so_that_it_runs(rings: Path, capsys) -> None:
@@ -101,4 +102,18 @@ def test_report_after_rationales_does_not_decode_again(tiny_run: Run, tmp_path: 
 def test_class_that_too_few_held_out_graphs_can_rule_out_is_named(rings: Path, capsys) -> None:
     said(capsys, "train", rings, "-o", rings.parent / "run", *TINY, "--set", "training.conformal_share=0.5")
     shown, _ = said(capsys, "predict", rings.parent / "run", "CCO")
-    assert "'even' is in every 90 % set: it has 5 held-out graphs, and ruling it out takes 9" in " ".join(shown.split())
+    told = "in every 90 % set for want of held-out graphs, of which a class needs 9: even 5"
+    assert told in " ".join(shown.split())
+
+
+def test_small_file_is_trained_for_enough_epochs_to_learn_and_the_run_says_so(tmp_path: Path, capsys) -> None:
+    chains = ["C" * n + tail for n in range(1, 31) for tail in ("O", "C#N")]
+    pd.DataFrame({"smiles": chains, "label": [one[-1] for one in chains]}).to_csv(tmp_path / "in.csv", index=False)
+    words = ["--split", "random", "--no-report", "--set", "backbone.width=16", "--set", "generation_weight=0"]
+    words += ["--set", "training.batch_size=8"]
+    _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *words)
+    assert "100 epochs, more than the usual 30: 48 training graphs are few; --epochs chooses" in told
+    run = Run(tmp_path / "run")
+    assert run.plan.training.epochs == 100
+    assert "training.epochs=100" in run.plan.command
+    assert json.loads((tmp_path / "run/metrics.json").read_text())["accuracy"] == 1

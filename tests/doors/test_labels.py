@@ -8,6 +8,7 @@ import pytest
 from run_command import said
 
 from graphfnp.cli.app import main
+from graphfnp.cli.console import err
 from graphfnp.runs.run import Run
 
 TINY = [
@@ -109,3 +110,23 @@ def test_labels_of_another_file_are_mapped_to_the_models_classes(run: Path, caps
     frame.to_csv(run.parent / "named.csv", index=False)
     words = ["--map-labels", "NH2=amine,none of it=other", "-o", run.parent / "new", "--json"]
     assert json.loads(said(capsys, "calibrate", run, run.parent / "named.csv", *words)[0])["before"]["num_graphs"] == 16
+
+
+def test_error_names_the_option_as_it_is_typed(tmp_path: Path, capsys) -> None:
+    (tmp_path / "in.csv").write_text("smiles;BBB result\nCCO;yes\nCCN;no\n")
+    _, told = said(capsys, "train", tmp_path / "in.csv", code=2)
+    assert "name the column: --label COLUMN" in told
+    (tmp_path / "none.csv").write_text("a;b\nx y;yes\nz;no\n")
+    _, told = said(capsys, "predict", "bbbp", tmp_path / "none.csv", code=2)
+    assert "name the column: --smiles COLUMN" in told
+
+
+def test_salts_are_said_to_be_taken_as_written_and_every_note_has_a_line(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(err, "width", 400)
+    rows = "".join(f"{'C' * n}N{'.Cl' * (n % 2)};{'Active' if n % 3 else 'active'}\n" for n in range(1, 41))
+    (tmp_path / "in.csv").write_text(f"smiles;label\n{rows}CCO;inactive\n")
+    with pytest.raises(SystemExit):
+        main(["train", str(tmp_path / "in.csv"), "-o", str(tmp_path / "run"), *TINY])
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
+    assert "note: 20 rows hold several molecules, such as salts: each is one graph, as it is written" in notes
+    assert any(note.startswith("note: these labels differ only") for note in notes)

@@ -1,6 +1,7 @@
 """One row number at every door, and the names and columns of the user's own file beside what is said of it."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -132,3 +133,28 @@ def test_nothing_is_drawn_where_nothing_is_linked(tmp_path: Path, capsys, monkey
     (record,) = json.loads(said(capsys, "explain", "bbbp", "NC(=O)NO", "--json", "-o", "why")[0])
     assert record["leans_on"]
     assert Path("why/explanation.html").read_text().count("<svg") == 1  # the input alone
+
+
+def test_report_shows_names_rows_sets_and_domain_of_the_users_own_file(tmp_path: Path, capsys) -> None:
+    chains = [("C" * n + tail, tail) for n in range(1, 31) for tail in ("O", "N")]
+    rows = [("broken", "C1CC", "O"), *((f"CPD-{k}", smiles, tail) for k, (smiles, tail) in enumerate(chains))]
+    source = tmp_path / "in.csv"
+    pd.DataFrame(rows, columns=["Compound ID", "SMILES", "label"]).to_csv(source, sep=";", index=False)
+    tiny = ["--epochs", 2, "--set", "backbone.width=16", "--set", "decoder.width=16"]
+    said(capsys, "train", source, "--split", "random", "-o", tmp_path / "run", *tiny)
+    test = json.loads((tmp_path / "run/split.json").read_text())["test"]
+    page = (tmp_path / "run/report.html").read_text()
+    shown = re.findall(r"<h4>CPD-(\d+) <small>row (\d+)</small>", page)
+    assert {int(row) for _, row in shown} == {graph + 1 for graph in test}  # the bad row stands above
+    assert all(int(row) == int(name) + 1 for name, row in shown)
+    assert page.count("90\N{NO-BREAK SPACE}% set:") == page.count("· stranger than") == len(shown)
+
+
+def test_long_names_leave_room_for_all_other_columns_on_80_columns(messy: Path, capsys) -> None:
+    name = "7-chloro-1-methyl-5-phenyl-3H-1,4-benzodiazepin-2-one and more of it " * 2
+    messy.write_text(f"name;smiles\n{name};CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21\n{name};CCO\n")
+    shown, _ = said(capsys, "predict", "bbbp", messy)
+    lines = shown.splitlines()
+    assert all(word in shown for word in ("row", "class", "also possible", "in domain"))
+    assert re.search(r"^ 0 .*…  permeable +99\.\d% \(99-100\) +- +in domain$", "\n".join(lines), re.MULTILINE)
+    assert max(len(line.rstrip()) for line in lines) <= 80

@@ -34,7 +34,7 @@ make_app(Engine(run, decoded_of_run(run, None), ServiceConfig()))
 """
 PYTHON = """
 import graphfnp
-from graphfnp.chemistry.typed_smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_in_schema
 from graphfnp.runs.bundles import FOLDER
 model = graphfnp.load_model(FOLDER / "bbbp")
 graphs, _, _ = graphs_in_schema(["CCO"], model.classifier.schema)

@@ -1,8 +1,10 @@
 """``graphfnp train`` on every real dataset of the catalogue, with few graphs and a tiny network."""
 
 import json
+from pathlib import Path
 
 import pytest
+from run_command import said
 
 from graphfnp.cli.app import main
 
@@ -23,3 +25,20 @@ def test_train_writes_measures_and_a_report(name, data_folder, tmp_path):
     assert name in page
     if name in ("github_egos", "reddit10k"):
         assert "tand-in" in page
+
+
+def test_node_attributes_that_are_not_used_are_said_on_screen(tmp_path: Path, capsys) -> None:
+    triangles = range(40)
+    edges = [(3 * g + a + 1, 3 * g + b + 1) for g in triangles for a in range(3) for b in range(3) if a != b]
+    files = {
+        "A": [f"{a}, {b}" for a, b in edges],
+        "graph_indicator": [str(g + 1) for g in triangles for _ in range(3)],
+        "graph_labels": [str(g % 2) for g in triangles],
+        "node_labels": [str(g % 2) for g in triangles for _ in range(3)],
+        "node_attributes": ["0.5, 1.5"] * 3 * len(triangles),
+    }
+    for name, lines in files.items():
+        (tmp_path / f"toy_{name}.txt").write_text("\n".join(lines) + "\n")
+    tiny = ["--method", "vanilla", "--epochs", "1", "--no-report", "--set", "backbone.width=8"]
+    _, told = said(capsys, "train", tmp_path, "-o", tmp_path / "run", *tiny)
+    assert "note: node attributes left out: node labels are the features" in told

@@ -7,7 +7,7 @@ from graphfnp.experiments.fill import fill
 from graphfnp.experiments.results import Results
 
 pytest.importorskip("ray", reason="the extra cluster is not installed")
-from graphfnp.experiments.fill_cluster import fill_cluster
+from graphfnp.experiments.fill import fill_cluster
 
 
 def test_a_cluster_finds_the_numbers_of_the_local_engine(tmp_path):

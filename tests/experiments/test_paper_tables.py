@@ -11,13 +11,11 @@ from typer.testing import CliRunner
 
 from graphfnp.cli.app import app
 from graphfnp.errors import InvalidConfig
-from graphfnp.experiments.claims import claims
+from graphfnp.experiments.claims import claims, ranks
 from graphfnp.experiments.document import documents
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS
-from graphfnp.experiments.published import published
-from graphfnp.experiments.ranks import ranks
-from graphfnp.experiments.render import render
+from graphfnp.experiments.render import published, render
 from graphfnp.experiments.summary import paired, summaries
 from graphfnp.experiments.tables import TABLES
 

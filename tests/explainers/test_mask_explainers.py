@@ -1,19 +1,28 @@
 """GNNExplainer, PGExplainer and what is made of masks: known answers."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
-from torch_geometric.explain import Explainer, ModelConfig
+from torch import Tensor, nn
+from torch_geometric.explain import Explainer, Explanation, ModelConfig
 from torch_geometric.explain import PGExplainer as PyGPGExplainer
+from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.nn import SimpleConv
 
 from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
 from graphfnp.explainers.centroids import centroid_rationales
-from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symmetric, top_share
 from graphfnp.explainers.explain import explain
-from graphfnp.explainers.explanations import Explanations, explanation_subgraphs, kept_edges
+from graphfnp.explainers.explanations import (
+    Explanations,
+    edges_of_nodes,
+    explanation_subgraphs,
+    kept_edges,
+    nodes_of_edges,
+    symmetric,
+    top_share,
+)
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
 from graphfnp.graphs.packed import PackedGraphs
@@ -27,6 +36,34 @@ PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 def classifier(graphs: PackedGraphs) -> nn.Module:
     return make_classifier("vanilla", graphs.schema, small("vanilla", **{"backbone.name": "gin"}))
+
+
+class Learner(ExplainerAlgorithm):
+    """An explainer as another package would write it: every edge counts as much as graphs were learned on."""
+
+    learned, fits = 0, 0
+
+    @property
+    def is_fitted(self) -> bool:
+        return self.fits > 0
+
+    def fit(self, model: nn.Module, batches: list) -> None:
+        self.fits += 1
+        self.learned = sum(len(target) for _, _, target, _ in batches)
+
+    def forward(self, model: nn.Module, x: Tensor, edge_index: Tensor, **others: Any) -> Explanation:
+        return Explanation(edge_mask=torch.full((edge_index.shape[1],), self.learned / 100))
+
+    def supports(self) -> bool:
+        return True
+
+
+def test_any_explainer_that_must_learn_does_so_once_on_the_training_graphs() -> None:
+    graphs, learner = shapes(6), Learner()
+    for _ in range(2):
+        found = explain(classifier(graphs), graphs, learner, training=shapes(13))
+        assert found.edge_mask.tolist() == pytest.approx([0.13] * graphs.edge_index.shape[1])
+    assert learner.fits == 1
 
 
 # ---------------------------------------------------------------- masks

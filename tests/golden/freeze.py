@@ -18,11 +18,11 @@ HERE = Path(__file__).parent
 FROZEN = HERE / "frozen.json"
 sys.path.insert(0, str(HERE.parent))
 
-from graphfnp.chemistry.typed_smiles import graphs_in_schema  # noqa: E402
+from graphfnp.chemistry.smiles import graphs_in_schema  # noqa: E402
 from graphfnp.cli.app import app  # noqa: E402
 from graphfnp.experiments.cell import Cell  # noqa: E402
 from graphfnp.explainers.explain import explain  # noqa: E402
-from graphfnp.explainers.records import explanation_records as mask_records  # noqa: E402
+from graphfnp.explainers.explanations import explanation_records as mask_records  # noqa: E402
 from graphfnp.graphs.packed import PackedGraphs  # noqa: E402
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier  # noqa: E402
 from graphfnp.prediction.predict import predict  # noqa: E402

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
+from graphfnp.graphs.edges import edge_pairs, pair_mean
 
 
 def close(given: Tensor, expected: Any, tolerance: float = 1e-5) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
-from graphfnp.graphs.motifs import motif_name
+from graphfnp.graphs.structure import motif_name
 from tiny_graphs import plain
 
 

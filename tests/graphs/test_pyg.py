@@ -8,7 +8,7 @@ from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx, to_data_list

@@ -13,9 +13,15 @@ from graphfnp.methods.graphfnp.local_rationale import LocalRationale
 from graphfnp.methods.graphfnp.objectives import ONE_REASON, coverage_loss, evidence, link_loss, log_mixture, own_class
 from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
 from graphfnp.methods.registry import make_classifier
-from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
-from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian, kl_divergence
+from graphfnp.networks.distributions import (
+    Gaussian,
+    hard_bernoulli,
+    kl_divergence,
+    log_one_minus_exp,
+    normal_draws,
+    relaxed_bernoulli,
+    uniform_draws,
+)
 from graphfnp.networks.neighbourhood import mean_pool
 from tiny_graphs import NUMBERS, packed, shapes, small
 
@@ -153,13 +159,13 @@ def test_far_away_graphs_are_at_distance_one_and_known_ones_near_zero() -> None:
     graphs = shapes(6, NUMBERS)
     classifier = make_classifier("graphfnp", NUMBERS, small("graphfnp")).eval()
     with torch.no_grad():
-        embedding = classifier.embed(graphs.batch())
+        embedding = classifier.embed(classifier.encode(graphs.batch()))
         classifier.rationale_prior.anchors[0] = embedding[0]
-        distance = classifier.distance(graphs.batch())
+        distance = classifier.distance(classifier.encode(graphs.batch()))
         assert distance is not None
         close(distance[0], 0.0)
         classifier.rationale_prior.anchors += 1e3
-        distance = classifier.distance(graphs.batch())
+        distance = classifier.distance(classifier.encode(graphs.batch()))
         assert distance is not None
         close(distance, [1.0] * 6)
 

@@ -5,7 +5,7 @@ import pytest
 
 from graphfnp.explainers.gstarx import hamiache_navarro
 from graphfnp.explainers.node_sets import components, connected_sets, members, neighbour_sets, subsets
-from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value
+from graphfnp.explainers.subgraphx import drawn_coalitions, predecessors, shapley_value
 
 CHAIN = neighbour_sets(3, [(0, 1), (1, 2)])
 

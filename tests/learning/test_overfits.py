@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.registry import CLASSIFIERS, make_classifier
 from graphfnp.metrics.scores import negative_log_likelihood
@@ -63,6 +63,6 @@ def test_rationales_end_near_graphs_of_their_class(graphs: PackedGraphs) -> None
     rationales = model.classifier.rationales()
     assert rationales is not None
     with torch.no_grad():
-        embedding = model.classifier.embed(graphs.batch())
+        embedding = model.classifier.embed(model.classifier.encode(graphs.batch()))
     nearest = torch.cdist(rationales.embedding, embedding).argmin(-1)
     assert (graphs.y[nearest] == rationales.label).float().mean() >= 0.8

@@ -2,7 +2,7 @@
 
 import torch
 
-from graphfnp.metrics.conformal_scores import conformal_scores
+from graphfnp.metrics.scores import conformal_scores
 
 
 def test_coverage_and_sizes_by_hand():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from graphfnp.metrics.selective import risk_coverage
+from graphfnp.metrics.scores import risk_coverage
 
 
 def test_risk_is_the_share_of_errors_among_the_most_certain():

@@ -2,7 +2,7 @@
 
 import torch
 
-from graphfnp.networks.draws import normal_draws, uniform_draws
+from graphfnp.networks.distributions import normal_draws, uniform_draws
 
 
 def test_normal_draws_are_finite_even_where_a_uniform_draw_is_zero():

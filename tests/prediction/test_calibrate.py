@@ -9,7 +9,8 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
-from graphfnp.prediction.label_shift import as_trained, assumed_mix, moved_to_mix
+from graphfnp.prediction.calibration import SCALINGS
+from graphfnp.prediction.label_mix import as_trained, assumed_mix, moved_to_mix
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.saving import save_model
 from graphfnp.runs.checkpoint import load_model
@@ -66,8 +67,7 @@ def test_calibration_on_other_graphs_makes_probabilities_for_their_mix(kind):
 @pytest.mark.parametrize("kind", ["vector", "isotonic"])
 def test_kind_named_in_the_settings_is_fitted_kept_and_applied(kind, tmp_path):
     model = trained(calibration=kind, conformal_share=0.5)
-    assert bool(model.calibration.scale) == (kind == "vector")
-    assert bool(model.calibration.isotonic) == (kind == "isotonic")
+    assert isinstance(model.calibration.scaling, SCALINGS[kind])
     assert model.conformal is not None
     assert model.conformal.held_back
     assert [len(scores) for scores in model.conformal.scores] == [10, 10, 10]

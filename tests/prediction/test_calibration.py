@@ -8,8 +8,8 @@ import torch
 
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.metrics.scores import negative_log_likelihood
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import Calibration, fit_calibration
+from graphfnp.prediction.scalings import Temperature
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -43,13 +43,13 @@ def smoothed_loss(calibration: Calibration, logits, y) -> float:
 def test_temperature_that_made_the_labels_is_found(num_classes, temperature):
     logits = 4 * torch.randn(1, 20_000, num_classes, generator=seeded())
     y = drawn_from((logits[0] / temperature).softmax(-1))
-    assert free(logits, y).temperature == pytest.approx(temperature, rel=0.04)
+    assert free(logits, y).scaling.temperature == pytest.approx(temperature, rel=0.04)
 
 
 def test_soft_adds_doubt_where_labels_ask_for_it_and_never_takes_any_away():
     logits = 4 * torch.randn(1, 20_000, 2, generator=seeded())
     too_sure, too_shy = (drawn_from((logits[0] / temperature).softmax(-1)) for temperature in (2.5, 0.5))
-    assert fit_calibration("soft", logits, too_sure).temperature == pytest.approx(2.5, rel=0.04)
+    assert fit_calibration("soft", logits, too_sure).scaling.temperature == pytest.approx(2.5, rel=0.04)
     assert fit_calibration("soft", logits, too_shy) == Calibration()
 
 
@@ -73,7 +73,7 @@ def test_fit_is_never_worse_than_none_and_as_good_as_a_fine_grid(seed):
     found = smoothed_loss(free(logits, y), logits, y)
     assert found <= smoothed_loss(Calibration(), logits, y) + 1e-5
     for value in torch.logspace(-0.69, 1, 200).tolist():
-        assert found <= smoothed_loss(Calibration(value), logits, y) + 1e-4
+        assert found <= smoothed_loss(Calibration(Temperature(value)), logits, y) + 1e-4
 
 
 def test_twenty_right_answers_do_not_make_a_model_certain():
@@ -85,7 +85,7 @@ def test_twenty_right_answers_do_not_make_a_model_certain():
 @pytest.mark.parametrize("kind", ["soft", "temperature"])
 def test_temperature_stays_in_bounds_where_all_answers_are_wrong(kind):
     wrong, y = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(10, 1), torch.tensor([1, 0]).repeat(10)
-    assert fit_calibration(kind, wrong[None], y).temperature == pytest.approx(10, rel=0.01)
+    assert fit_calibration(kind, wrong[None], y).scaling.temperature == pytest.approx(10, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_logits_that_are_not_finite_give_the_identity():
 def test_identity_is_the_softmax():
     logits = torch.randn(3, 5, 4, generator=seeded())
     assert torch.equal(Calibration().apply(logits), logits.softmax(-1))
-    assert torch.allclose(Calibration(temperature=2.0).apply(logits), (logits / 2).softmax(-1))
+    assert torch.allclose(Calibration(Temperature(2.0)).apply(logits), (logits / 2).softmax(-1))
 
 
 def test_log_prior_moves_odds_by_the_ratio_of_class_frequencies():
@@ -118,7 +118,7 @@ def test_log_prior_moves_odds_by_the_ratio_of_class_frequencies():
 
 
 def test_calibration_survives_json():
-    calibration = Calibration(temperature=1.7, log_prior=(0.1, -0.2))
+    calibration = Calibration(Temperature(1.7), log_prior=(0.1, -0.2))
     assert Calibration.from_json(json.loads(json.dumps(calibration.to_json()))) == calibration
     assert Calibration.from_json({}) == Calibration()
     with pytest.raises(InvalidConfig, match="temprature"):
@@ -128,4 +128,4 @@ def test_calibration_survives_json():
 def test_a_calibration_by_distance_of_an_earlier_version_is_refused_and_one_without_is_read():
     with pytest.raises(InvalidRun, match="by distance"):
         Calibration.from_json({"temperature": 1.0, "gate": 2.0, "fallback": 0.005})
-    assert Calibration.from_json({"temperature": 1.5, "gate": 0.0, "fallback": 0.0}) == Calibration(1.5)
+    assert Calibration.from_json({"temperature": 1.5, "gate": 0.0, "fallback": 0.0}) == Calibration(Temperature(1.5))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from graphfnp.errors import InvalidRun
 from graphfnp.metrics.scores import negative_log_likelihood
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import KINDS, fit_calibration
-from graphfnp.prediction.isotonic import Curve, through_curves
+from graphfnp.prediction.calibration import KINDS, Calibration, fit_calibration
+from graphfnp.prediction.scalings import Curve, IsotonicScaling, Temperature, VectorScaling, through_curves
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -29,23 +29,25 @@ def test_slopes_and_offsets_that_made_the_labels_are_found():
     logits = 2 * torch.randn(1, 30_000, 3, generator=seeded())
     y = drawn_from((scale * logits[0] + offset).softmax(-1))
     found = fit_calibration("vector", logits, y)
-    assert found.scale == pytest.approx(scale.tolist(), rel=0.1)
-    assert torch.tensor(found.offset).sub(offset).diff().abs().max() < 0.1  # a shift of all offsets changes nothing
+    assert found.scaling.scale == pytest.approx(scale.tolist(), rel=0.1)
+    assert (
+        torch.tensor(found.scaling.offset).sub(offset).diff().abs().max() < 0.1
+    )  # a shift of all offsets changes nothing
     assert nll(found, logits, y) < nll(fit_calibration("temperature", logits, y), logits, y) - 0.05
 
 
 def test_few_labels_move_the_slopes_little():
     logits = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).repeat(5, 1)[None]
     found = fit_calibration("vector", logits, torch.tensor([0, 1]).repeat(5))
-    assert all(0.5 < slope < 2 for slope in found.scale)
-    assert found.offset == pytest.approx((0.0, 0.0), abs=1e-4)
+    assert all(0.5 < slope < 2 for slope in found.scaling.scale)
+    assert found.scaling.offset == pytest.approx((0.0, 0.0), abs=1e-4)
 
 
 def test_mean_over_draws_is_what_vector_scaling_fits():
     centre = torch.randn(1, 3000, 2, generator=seeded())
     logits = centre + 3 * torch.randn(16, 3000, 2, generator=seeded(1))
     y = drawn_from((2 * logits).softmax(-1).mean(0))
-    assert fit_calibration("vector", logits, y).scale == pytest.approx((2.0, 2.0), rel=0.4)
+    assert fit_calibration("vector", logits, y).scaling.scale == pytest.approx((2.0, 2.0), rel=0.4)
 
 
 @pytest.mark.parametrize("num_classes", [2, 3])
@@ -57,7 +59,7 @@ def test_distortion_that_no_slope_mends_is_mended_by_curves(num_classes):
     found = fit_calibration("isotonic", logits, y)
     assert float((found.apply(logits)[0] - true).abs().mean()) < 0.03
     assert nll(found, logits, y) < nll(fit_calibration("temperature", logits, y), logits, y)
-    for curve in found.isotonic:
+    for curve in found.scaling.curves:
         assert list(curve.observed) == sorted(curve.observed)
         assert 0 < min(curve.observed) <= max(curve.observed) < 1
 
@@ -65,7 +67,7 @@ def test_distortion_that_no_slope_mends_is_mended_by_curves(num_classes):
 def test_two_curves_of_two_classes_are_one_another_upside_down():
     logits = torch.randn(1, 200, 2, generator=seeded())
     probabilities = logits[0].softmax(-1)
-    first, second = fit_calibration("isotonic", logits, drawn_from(probabilities)).isotonic
+    first, second = fit_calibration("isotonic", logits, drawn_from(probabilities)).scaling.curves
     claimed = probabilities[:, 0].double().numpy()
     total = np.interp(claimed, first.claimed, first.observed) + np.interp(1 - claimed, second.claimed, second.observed)
     assert total == pytest.approx(np.ones(200), abs=1e-4)
@@ -82,7 +84,7 @@ def test_draws_follow_the_curves_in_the_mean():
     logits = torch.randn(1, 300, 3, generator=seeded()) + torch.randn(24, 300, 3, generator=seeded(1))
     found = fit_calibration("isotonic", logits, drawn_from(logits.mean(0).softmax(-1)))
     draws = found.apply(logits)
-    assert torch.allclose(draws.mean(0), through_curves(found.isotonic, logits.softmax(-1).mean(0)), atol=1e-4)
+    assert torch.allclose(draws.mean(0), through_curves(found.scaling.curves, logits.softmax(-1).mean(0)), atol=1e-4)
     assert float(draws.std(0).mean()) > 0.05
     pick = torch.tensor([17, 3])
     assert torch.allclose(found.apply(logits[:, pick]), draws[:, pick], atol=1e-6)
@@ -110,3 +112,21 @@ def test_every_kind_survives_json_and_labels_that_cannot_tell(kind):
     assert (found == Calibration(prior=(0.2, 0.3, 0.5))) == (kind == "none")
     assert fit_calibration(kind, logits[:, :5], y[:5]) == Calibration()
     assert fit_calibration(kind, logits, torch.full_like(y, -1)) == Calibration()
+
+
+def test_records_of_runs_load_as_they_were_written():
+    curve = {"claimed": [0.2, 0.6], "observed": [0.1, 0.5]}
+    of_record = {
+        '{"temperature": 1.5}': Calibration(Temperature(1.5)),
+        '{"temperature": 1.0, "scale": [0.5, 2.0], "offset": [0.1, -0.1], "prior": [0.5, 0.5]}': Calibration(
+            VectorScaling((0.5, 2.0), (0.1, -0.1)), (0.5, 0.5)
+        ),
+        json.dumps({"temperature": 1.0, "isotonic": [curve, curve], "log_prior": [0.3, -0.3]}): Calibration(
+            IsotonicScaling((Curve((0.2, 0.6), (0.1, 0.5)),) * 2), log_prior=(0.3, -0.3)
+        ),
+    }
+    for record, expected in of_record.items():
+        assert Calibration.from_json(json.loads(record)) == expected
+        assert json.dumps(expected.to_json()) == record
+    with pytest.raises(InvalidRun, match="temperature 2"):
+        Calibration.from_json({"temperature": 2.0, "isotonic": [curve, curve]})

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from graphfnp.prediction.json_columns import json_texts
+from graphfnp.prediction.arrow import json_texts
 
 NEIGHBOUR = pa.struct([("row", pa.int64()), ("input", pa.string()), ("similarity", pa.float64())])
 NEAR = [

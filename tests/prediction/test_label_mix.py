@@ -14,7 +14,7 @@ from graphfnp.prediction.label_mix import (
     mix_words,
     read_mix,
 )
-from graphfnp.prediction.raking import rake, reweighed
+from graphfnp.prediction.scalings import rake, reweighed
 
 
 def drawn(mix: list[float], count: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:

@@ -12,6 +12,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.predict import TrainedModel, collect, predict
 from graphfnp.prediction.predictions import Predictions, entropy
+from graphfnp.prediction.scalings import Temperature
 from tiny_graphs import TYPED, shapes, small
 
 
@@ -86,7 +87,7 @@ def test_draws_that_do_not_fit_the_labels_are_refused() -> None:
 def test_calibration_is_applied_at_prediction() -> None:
     graphs, classifier = shapes(5), make_classifier("vanilla", TYPED, small("vanilla"))
     raw = collect(classifier, graphs, 4)
-    cooled = predict(TrainedModel(classifier, Calibration(temperature=2.0)), graphs, 4)
+    cooled = predict(TrainedModel(classifier, Calibration(Temperature(2.0))), graphs, 4)
     torch.testing.assert_close(cooled.draws, (raw.logits / 2).softmax(-1))
     assert raw.embedding.shape[0] == 5
     assert raw.distance is None  # vanilla cannot tell

@@ -12,7 +12,7 @@ from graphfnp.graphs.pyg import from_networkx
 from graphfnp.graphs.structure import as_networkx, substructure
 from graphfnp.methods.rationales import leans_on
 from graphfnp.rationales.explain import explain_by_rationales
-from graphfnp.rationales.neighbourhoods import neighbourhoods, node_links
+from graphfnp.rationales.neighbourhoods import distinct, neighbourhoods, node_links
 from graphfnp.report.explanation_page import explanation_records, write_explanations
 from graphfnp.runs.run import Run
 from tiny_graphs import plain
@@ -51,7 +51,9 @@ def test_a_node_is_as_linked_as_its_state_and_its_neighbourhoods_encoded_by_them
         balls = {node: sorted(nx.ego_graph(graph, node, radius=2)) for node in graph}
         small = graphs_from_structures([substructure(whole, ball) for ball in balls.values()], graphs.schema)
         with torch.no_grad():
-            kappa = model.classifier.correlation_probability(small.batch())[:, label == target[number]]
+            kappa = model.classifier.correlation_probability(model.classifier.encode(small.batch()))[
+                :, label == target[number]
+            ]
             of_nodes = model.classifier.node_correlation(graphs.select([number]).batch())[:, label == target[number]]
         linked = dict(zip(balls, (1 - (1 - kappa).prod(-1)).tolist(), strict=True))
         state = (1 - (1 - of_nodes).prod(-1)).tolist()
@@ -65,8 +67,20 @@ def test_a_node_is_as_linked_as_its_state_and_its_neighbourhoods_encoded_by_them
 def test_the_neighbourhoods_of_a_star_do_not_all_hold_the_whole_star() -> None:
     leaves = 500
     graphs = from_networkx([nx.star_graph(leaves)], [0])
-    small, _, _ = neighbourhoods(graphs.batch(), graphs.schema.features)
+    small, _, _ = neighbourhoods(graphs.batch(), graphs.schema)
     assert small.sizes.tolist() == [leaves + 1] + [2] * leaves
+
+
+def test_graphs_of_one_sort_are_found_in_any_order_of_their_nodes_and_no_others() -> None:
+    """Paths, cycles and stars of five and six nodes, each thrice with shuffled nodes: six sorts, the first of each."""
+    drawn = [make(n) for make in (nx.path_graph, nx.cycle_graph, lambda n: nx.star_graph(n - 1)) for n in (5, 6)]
+    shuffled = [nx.relabel_nodes(g, dict(zip(g, [*g][k:] + [*g][:k], strict=True))) for g in drawn for k in (0, 2, 3)]
+    batch = from_networkx(shuffled, [0] * len(shuffled)).batch()
+    first, same = distinct(batch)
+    assert sorted(first.tolist()) == [0, 3, 6, 9, 12, 15]
+    assert first[same].tolist() == [k - k % 3 for k in range(18)]
+    other_types = replace(batch, x=torch.arange(len(batch.x)).unsqueeze(1))
+    assert len(distinct(other_types)[0]) == 18
 
 
 def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:

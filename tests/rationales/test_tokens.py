@@ -7,7 +7,7 @@ import torch
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure, substructure
-from graphfnp.rationales.tokens import with_known_features, with_usual_features
+from graphfnp.rationales.candidates import with_known_features, with_usual_features
 from graphfnp.report.drawing import picture_structure
 
 

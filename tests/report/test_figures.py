@@ -1,5 +1,7 @@
 """Figures show the numbers they are given, and leave matplotlib as they found it."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -47,11 +49,28 @@ def test_risk_coverage_curve_ends_at_the_accuracy():
 def test_correlation_matrix_groups_rationales_by_class():
     rationales = Rationales(torch.zeros(3, 2), torch.tensor([1, 0, 1]))
     predictions = certain([0.9, 0.2], [0, 0])
-    figure = correlation_matrix(torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), rationales, predictions, "ab", [1])
+    figure = correlation_matrix(
+        torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), rationales, predictions, "ab", {1: "aspirin"}
+    )
     axes = figure.axes[0]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["R2", "R1", "R3"]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["#1  b 80 % (is a)"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["aspirin: b 80 % (is a)"]
     assert {".50", ".40", ".60"} <= set(labels(figure))
+
+
+def test_six_classes_with_long_names_leave_every_label_of_the_matrix_legible():
+    names = ["alcohol", "aryl chloride", "carboxylic acid", "methyl sulfone", "nitrile", "primary amine"]
+    rationales = Rationales(torch.zeros(30, 2), torch.arange(6).repeat_interleave(5))
+    predictions = Predictions(torch.eye(6)[None], torch.arange(6))
+    chosen = {graph: f"compound {graph}" for graph in range(6)}
+    figure = correlation_matrix(torch.rand(6, 30), rationales, predictions, names, chosen)
+    figure.draw_without_rendering()
+    axes, (legend,) = figure.axes[0], figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == names
+    for texts in (axes.get_xticklabels(), axes.get_yticklabels(), legend.get_texts()):
+        boxes = [text.get_window_extent() for text in texts]
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+        assert all(figure.bbox.contains(box.x0, box.y0) and figure.bbox.contains(box.x1, box.y1) for box in boxes)
 
 
 def test_history_marks_the_lowest_validation_loss_and_splits_terms_by_phase():

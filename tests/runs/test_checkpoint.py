@@ -15,6 +15,7 @@ from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.saving import MODEL_RECORD, MODEL_TENSORS, save_model
+from graphfnp.prediction.scalings import Temperature
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from tiny_graphs import TYPED, shapes, small
@@ -23,7 +24,7 @@ from tiny_graphs import TYPED, shapes, small
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     classifier = make_classifier("graphfnp", TYPED, small("graphfnp"))
-    save_model(TrainedModel(classifier, Calibration(temperature=1.5)), tmp_path, "graphfnp")
+    save_model(TrainedModel(classifier, Calibration(Temperature(1.5))), tmp_path, "graphfnp")
     return tmp_path
 
 
@@ -47,7 +48,7 @@ def test_a_run_folder_holds_only_readable_files(tiny_run: Run) -> None:
 
 def test_calibration_and_settings_come_back(folder: Path) -> None:
     model = load_model(folder)
-    assert model.calibration == Calibration(temperature=1.5)
+    assert model.calibration == Calibration(Temperature(1.5))
     assert model.classifier.config.backbone.width == 16
     assert model.classifier.schema == TYPED
     assert not model.classifier.training

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphfnp.chemistry.complexity import most_rings, too_complex
 from graphfnp.chemistry.read_rows import Target
+from graphfnp.chemistry.read_smiles import most_rings, too_complex
 from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.runs.run import Run
 from graphfnp.scoring.chunk import Chunk, read_chunk

@@ -9,7 +9,7 @@ import pytest
 
 from graphfnp.errors import InvalidRun
 from graphfnp.prediction.calibrate import calibrate
-from graphfnp.prediction.label_shift import moved_to_mix
+from graphfnp.prediction.label_mix import moved_to_mix
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.prediction.records import prediction_records

@@ -58,3 +58,30 @@ def test_an_address_where_nobody_listens_is_refused_at_once(molecule_run: Run, t
     source.write_text("CCO\n")
     with pytest.raises(InvalidConfig, match="ray start --head"):
         score_file(molecule_run.model, source, tmp_path / "out.csv", execution=Execution("ray", 1, "127.0.0.1:9"))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_nodes_loses_one_and_writes_the_same_bytes(
+    molecule_run: Run, broken_file: Path, tmp_path: Path, small_chunks
+) -> None:
+    from ray.cluster_utils import Cluster
+
+    local, ray = tmp_path / "local.csv", tmp_path / "ray.csv"
+    score_file(molecule_run.model, broken_file, local)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    second = cluster.add_node(num_cpus=1)
+    lost: list[int] = []
+
+    def watch(done: int, before: int, total: int) -> None:
+        if not lost and done < 500:
+            lost.append(done)
+            cluster.remove_node(second, allow_graceful=False)
+
+    try:
+        execution = Execution("ray", 2, cluster.address)
+        counts = score_file(molecule_run.model, broken_file, ray, execution=execution, watch=watch)
+    finally:
+        cluster.shutdown()
+    assert lost
+    assert counts.rows == 1000
+    assert ray.read_bytes() == local.read_bytes()

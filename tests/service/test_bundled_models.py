@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfnp.chemistry.typed_atoms import typed_atoms
-from graphfnp.chemistry.typed_smiles import graphs_in_schema
+from graphfnp.chemistry.read_rows import typed_atoms
+from graphfnp.chemistry.smiles import graphs_in_schema
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidRun
 from graphfnp.rationales.store import DECODED, load_decoded, save_decoded

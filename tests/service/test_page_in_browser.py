@@ -217,3 +217,33 @@ def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, s
     expect(page.locator("#POST-draw .answer-picture svg")).to_be_visible()
     predict.get_by_role("link", name="Answer").click()
     expect(page.locator("#type-Answer")).to_contain_text("records")
+
+
+def test_another_mix_moves_the_answers_and_is_named_beside_them(page: Page) -> None:
+    ask(page, f"{ASPIRIN} aspirin")
+    big = page.locator(".answer .big")
+    usual = big.text_content()
+    expect(page.locator("#mix-hint")).to_contain_text(re.compile(r"non-permeable \d+ %, permeable \d+ %"))
+    page.select_option("#mix-choice", "own")
+    page.click("#go")
+    expect(page.locator("#status")).to_contain_text("Write your mix, such as permeable=0.2")
+    page.fill("#mix-own", "permeable=0.05")
+    page.click("#go")
+    expect(page.locator(".answer")).to_contain_text("For a mix of non-permeable 95 %, permeable 5 %.")
+    assert big.text_content() != usual
+    page.select_option("#mix-choice", "estimate")
+    ask(page, "\n".join("C" * k + "O" for k in range(1, 26)))
+    expect(page.locator("#many-lead")).to_contain_text("for a mix of")
+    page.locator("#table .row-name").first.click()
+    expect(page.locator(".answer")).to_contain_text("For a mix of")
+
+
+def test_blank_lines_of_a_file_keep_their_place_and_long_names_stay_in_their_column(page: Page) -> None:
+    text = "\ufeffCompound ID;Structure\nA;CCO\n\n;\nTerbutylchlorambucil and a long name after it;CCN\n\n\n"
+    page.set_input_files("#file", files=[{"name": "in.csv", "mimeType": "text/csv", "buffer": text.encode()}])
+    lines = page.locator("#table tbody tr")
+    expect(lines).to_have_count(4)
+    assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1", "2", "3"]
+    expect(lines.nth(3)).to_contain_text("Terbutylchlorambucil")
+    name, chip = (lines.nth(3).locator(one).bounding_box() for one in ("strong", ".chip"))
+    assert name["x"] + name["width"] <= chip["x"]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from starlette.testclient import TestClient
 
-from graphfnp.chemistry.typed_smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_in_schema
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.records import prediction_records
 from graphfnp.runs.bundles import open_run

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from rdkit import Chem
@@ -21,8 +21,13 @@ class Column:
 
     def codes(self, values: np.ndarray) -> np.ndarray:
         """Position of each value among ``self.values``, which are sorted; ``len(self.values)`` for any other."""
-        position = np.searchsorted(self.values, values).clip(max=len(self.values) - 1)
-        return np.where(np.array(self.values)[position] == values, position, len(self.values)).astype(np.int16)
+        known = self._known
+        position = np.minimum(known.searchsorted(values), len(known) - 1)
+        return np.where(known[position] == values, position, len(known)).astype(np.int16)
+
+    @cached_property
+    def _known(self) -> np.ndarray:
+        return np.array(self.values)
 
 
 def _upto(last: int, first: int = 0) -> tuple[int, ...]:

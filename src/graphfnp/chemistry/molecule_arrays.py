@@ -1,6 +1,7 @@
 """RDKit molecules to flat feature arrays: few calls per atom, everything else in bulk."""
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from rdkit import Chem
@@ -24,14 +25,59 @@ def _chiral_atom() -> Chem.Mol:
 
 _CHIRAL = _chiral_atom()
 CHIRALITY, DEGREE = column_number("chirality"), column_number("degree")
+HYDROGENS, TOKEN = len(ATOM_COLUMNS), len(ATOM_COLUMNS) + 1  # columns of what is known of a kind
+MOST_KINDS = 10_000  # kept; molecules have a few hundred
 
 
-class _Numbering(dict):
-    """Numbers keys in the order they come: a feature tuple is translated once, however many atoms have it."""
+class _Kinds(dict):
+    """Numbers feature tuples in the order they come, and translates each once, however many atoms have it."""
 
-    def __missing__(self, key: tuple) -> int:
-        self[key] = number = len(self)
+    def __init__(self, translate: Callable[[list[tuple]], np.ndarray]) -> None:
+        self.translate, self.table = translate, translate([])
+
+    def __missing__(self, kind: tuple) -> int:
+        self[kind] = number = len(self)
         return number
+
+    def rows(self) -> np.ndarray:
+        """[kinds, columns], int16."""
+        if len(self) > len(self.table):
+            self.table = np.concatenate([self.table, self.translate(list(self)[len(self.table) :])])
+        return self.table
+
+
+def _atom_rows(kinds: list[tuple]) -> np.ndarray:
+    """The feature columns, but chirality and degree, which are not the kind's; then hydrogens, and the token."""
+    values = np.array(kinds, dtype=np.int64).reshape(-1, 7).T
+    number, charge, hydrogens, radicals, hybridisation, aromatic, ring = values
+    later = np.zeros_like(number)
+    codes = _codes(ATOM_COLUMNS, (number, later, later, charge, hydrogens, radicals, hybridisation, aromatic, ring))
+    return np.column_stack([codes, hydrogens.astype(np.int16), token_codes(number, charge)])
+
+
+def _bond_rows(kinds: list[tuple]) -> np.ndarray:
+    values = [(_ORDERS.get(order, 0), *rest) for order, *rest in kinds]
+    return _codes(BOND_COLUMNS, np.array(values, dtype=np.int64).reshape(-1, 3).T)
+
+
+def _codes(columns: Sequence[Column], values: Iterable[np.ndarray]) -> np.ndarray:
+    return np.stack([column.codes(value) for column, value in zip(columns, values, strict=True)], axis=1)
+
+
+class _Known(threading.local):
+    """The kinds met so far, for the next call; of one thread, as two would give a number twice."""
+
+    def __init__(self) -> None:
+        self.atoms, self.bonds = _Kinds(_atom_rows), _Kinds(_bond_rows)
+
+    def kinds(self) -> tuple[_Kinds, _Kinds]:
+        """Of atoms and bonds; forgotten where somebody sends absurd ones."""
+        if len(self.atoms) + len(self.bonds) > MOST_KINDS:
+            self.__init__()  # type: ignore[misc]
+        return self.atoms, self.bonds
+
+
+_known = _Known()
 
 
 def featurise(molecules: Iterable[Chem.Mol]) -> Arrays:
@@ -41,7 +87,7 @@ def featurise(molecules: Iterable[Chem.Mol]) -> Arrays:
     double bonds. A bond's type is its order: dative bonds count as single.
     """
     Atom, Bond = Chem.Atom, Chem.Bond
-    atom_kinds, bond_kinds = _Numbering(), _Numbering()
+    atom_kinds, bond_kinds = _known.kinds()
     atoms: list[int] = []
     chiral: list[tuple[int, int]] = []
     bonds: list[int] = []
@@ -75,30 +121,20 @@ def featurise(molecules: Iterable[Chem.Mol]) -> Arrays:
     ends_of_bonds = np.array([begins, ends], dtype=np.int64)
     first_atom = np.repeat(np.array(node_ptr[:-1], dtype=np.int64), np.diff(bond_ptr))
     neighbours = np.bincount((ends_of_bonds + first_atom).ravel(), minlength=len(atoms))
-    # Of each kind once: there are a few hundred, however many the atoms.
-    kinds = np.array(list(atom_kinds), dtype=np.int64).reshape(-1, 7)
-    number, charge, hydrogens, radicals, hybridisation, aromatic, ring = kinds.T
-    later = np.zeros_like(number)  # chirality and degree are not the kind's
-    values = (number, later, later, charge, hydrogens, radicals, hybridisation, aromatic, ring)
-    x = _codes(ATOM_COLUMNS, values)[atoms]
-    x[:, DEGREE] = ATOM_COLUMNS[DEGREE].codes(neighbours + hydrogens[atoms])
+    known = atom_kinds.rows()[atoms]
+    x = known[:, : len(ATOM_COLUMNS)].copy()
+    x[:, DEGREE] = ATOM_COLUMNS[DEGREE].codes(neighbours + known[:, HYDROGENS])
     if chiral:
         where, tags = zip(*chiral, strict=True)
         x[list(where), CHIRALITY] = ATOM_COLUMNS[CHIRALITY].codes(np.array(tags))
-    bond_values = [(_ORDERS.get(order, 0), *rest) for order, *rest in bond_kinds]
-    bond_codes = _codes(BOND_COLUMNS, np.array(bond_values, dtype=np.int64).reshape(-1, 3).T)
     return {
         "x": x,
-        "node_type": token_codes(number, charge)[atoms],
+        "node_type": known[:, TOKEN].copy(),
         "edge_index": np.stack([ends_of_bonds, ends_of_bonds[::-1]], axis=-1).reshape(2, -1),
-        "edge_attr": bond_codes[bonds].repeat(2, axis=0),
+        "edge_attr": bond_kinds.rows()[bonds].repeat(2, axis=0),
         "node_ptr": np.array(node_ptr),
         "edge_ptr": 2 * np.array(bond_ptr),
     }
-
-
-def _codes(columns: Sequence[Column], values: Iterable[np.ndarray]) -> np.ndarray:
-    return np.stack([column.codes(value) for column, value in zip(columns, values, strict=True)], axis=1)
 
 
 def joined(parts: Sequence[Arrays]) -> Arrays:

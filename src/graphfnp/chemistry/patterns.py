@@ -14,8 +14,7 @@ from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.sketches import structure_to_mol
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure
-from graphfnp.graphs.subgraph_search import Adjacency, Pattern, adjacency, core_numbers
+from graphfnp.graphs.structure import Adjacency, Pattern, Structure, adjacency, core_numbers
 
 
 def smarts_of(structure: Structure, schema: Schema) -> str | None:
@@ -28,10 +27,9 @@ def smarts_of(structure: Structure, schema: Schema) -> str | None:
     if molecule is None:
         return None
     pattern, place = Chem.RWMol(), {}
-    implied = schema.features == "molecule"
     for atom in molecule.GetAtoms():
         if atom.GetAtomicNum() != 1:
-            hydrogens = 0 if atom.GetIdx() in structure.cut_bonds else _hydrogens(atom, implied)
+            hydrogens = 0 if atom.GetIdx() in structure.cut_bonds else _hydrogens(atom, schema.has_atom_features)
             place[atom.GetIdx()] = pattern.AddAtom(Chem.AtomFromSmarts(_atom_smarts(atom, hydrogens)))
     for bond in molecule.GetBonds():
         ends = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
@@ -116,23 +114,6 @@ class SubstructureIndex:
         pattern = Pattern(structure)
         for graph in graphs:
             yield bool(pattern.first_copy(self.structures[graph].node_type, *self.neighbours[graph]))
-
-    def places(self, structure: Structure) -> list[tuple[int, ...]]:
-        """The nodes of each graph where the structure was found first; empty where it was not."""
-        if self.is_chemical:
-            smarts = smarts_of(structure, self.graphs.schema)
-            if smarts is not None:
-                return self.places_of_smarts(smarts)
-        pattern = Pattern(structure)
-        return [
-            pattern.first_copy(graph.node_type, links, core)
-            for graph, (links, core) in zip(self.structures, self.neighbours, strict=True)
-        ]
-
-    def places_of_smarts(self, smarts: str) -> list[tuple[int, ...]]:
-        query = Chem.MolFromSmarts(smarts)
-        with rdBase.BlockLogs():
-            return [() if molecule is None else molecule.GetSubstructMatch(query) for molecule in self.molecules]
 
     def all_places(self, structure: Structure, chosen: Sequence[int]) -> list[tuple[int, ...]]:
         """For the chosen graphs all nodes of all copies; hydrogens that the structure has are among them."""

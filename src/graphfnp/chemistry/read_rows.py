@@ -9,11 +9,36 @@ from typing import Any, NamedTuple
 import numpy as np
 from rdkit import Chem, rdBase
 
-from graphfnp.chemistry.complexity import too_complex
+from graphfnp.chemistry.atoms import BOND_TYPES, read_token
 from graphfnp.chemistry.molecule_arrays import Arrays, featurise
-from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_many_cycles
-from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
-from graphfnp.chemistry.typed_atoms import Typed, typed_atoms
+from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_complex, too_many_cycles
+from graphfnp.chemistry.sketches import Names, molecule_or_sketch, structure_to_mol
+
+Typed = tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]  # node types; edges (i, j, edge type) with i < j
+
+
+def typed_atoms(molecule: Chem.Mol, schema: Names) -> Typed | str:
+    """Heavy atoms in their order, hydrogens after them where they are nodes; charges go where names carry none."""
+    molecule = Chem.AddHs(molecule) if "H" in schema.node_types else Chem.Mol(molecule)
+    if "aromatic" not in schema.edge_types:
+        Chem.Kekulize(molecule, clearAromaticFlags=True)
+    known = {read_token(name): kind for kind, name in enumerate(schema.node_types)}
+    charged = any(charge for _, charge in known)
+    bonds = {BOND_TYPES[name]: kind for kind, name in enumerate(schema.edge_types) if name in BOND_TYPES}
+    kinds = []
+    for atom in molecule.GetAtoms():
+        kind = known.get((atom.GetAtomicNum(), atom.GetFormalCharge() if charged else 0))
+        if kind is None:
+            return f"{atom.GetSymbol()}, an element that the model was not trained on"
+        kinds.append(kind)
+    edges = []
+    for bond in molecule.GetBonds():
+        if bond.GetBondType() not in bonds:
+            return f"a bond of type {str(bond.GetBondType()).lower()}, which the model was not trained on"
+        ends = sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
+        edges.append((ends[0], ends[1], bonds[bond.GetBondType()]))
+    return tuple(kinds), tuple(sorted(edges))
+
 
 Begin = Callable[[int], bool]
 
@@ -26,6 +51,11 @@ class Target(NamedTuple):
     edge_types: tuple[str, ...] = ()
     edge_columns: int = 0
     most_atoms: int | None = None  # hydrogens are not counted
+
+    @property
+    def is_typed(self) -> bool:
+        """Are nodes typed atoms, every hydrogen among them? Else they are heavy atoms with features."""
+        return self.features != "molecule"
 
 
 class Drawn(NamedTuple):
@@ -50,7 +80,7 @@ def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[li
                 yield found
 
     with rdBase.BlockLogs():
-        arrays = featurise(read()) if target.features == "molecule" else typed_arrays(list(read()), target.edge_columns)
+        arrays = typed_arrays(list(read()), target.edge_columns) if target.is_typed else featurise(read())
     return refused, {**arrays, "row": np.array(good, dtype=np.int64)}
 
 
@@ -103,7 +133,7 @@ def target_from(options: Sequence[Any]) -> Target:
 
 def _smiles(text: str, target: Target) -> Chem.Mol | Typed | str:
     molecule = read_molecule(text, target.most_atoms)
-    return molecule if isinstance(molecule, str) or target.features == "molecule" else typed_atoms(molecule, target)
+    return typed_atoms(molecule, target) if target.is_typed and not isinstance(molecule, str) else molecule
 
 
 def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
@@ -111,11 +141,10 @@ def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
     drawn = _drawn(given)
     if reason := too_complex(len(drawn.node_type), [edge[:2] for edge in drawn.edges]):
         return reason
-    typed = target.features != "molecule"
-    molecule = structure_to_mol(drawn, target) if typed else molecule_or_sketch(drawn, target)
+    molecule = structure_to_mol(drawn, target) if target.is_typed else molecule_or_sketch(drawn, target)
     if molecule is not None and (reason := too_many_cycles(molecule)):
         return reason
-    return drawn[:2] if typed or molecule is None else molecule
+    return drawn[:2] if target.is_typed or molecule is None else molecule
 
 
 def _drawn(given: Sequence[Any]) -> Drawn:

@@ -61,9 +61,9 @@ def _nothing(target: Target) -> Arrays:
     return read_rows([], target, lambda row: True)[1]
 
 
-def are_molecules(texts: Sequence[str], most_atoms: int | None = None) -> list[bool]:
+def are_molecules(texts: Sequence[str]) -> list[bool]:
     """Which of the texts are SMILES; one that ends its process is none."""
-    work = reading_pool().run(ARE_MOLECULES, texts, most_atoms)
+    work = reading_pool().run(ARE_MOLECULES, texts, None)
     found = [False] * len(texts)
     for piece, answer in work.in_order():
         found[piece.start : piece.stop] = answer.value

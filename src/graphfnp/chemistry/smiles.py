@@ -1,21 +1,62 @@
-"""SMILES to molecule graphs, in bulk: a row that is no molecule becomes a Problem, never an exception."""
+"""SMILES to graphs of a schema, in bulk: a row that is no molecule becomes a Problem, never an exception."""
 
+import hashlib
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import torch
 from rdkit import rdBase
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 from torch import Tensor
 
-from graphfnp.chemistry.array_cache import cached_arrays
 from graphfnp.chemistry.atoms import ATOM_COLUMNS, BOND_COLUMNS, BOND_TYPES, TOKENS
 from graphfnp.chemistry.molecule_arrays import VERSION, Arrays
 from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.read_smiles import read_molecule
-from graphfnp.chemistry.reading import read_molecules
+from graphfnp.chemistry.reading import read_molecules, target_of
+from graphfnp.errors import InvalidConfig
+from graphfnp.files import atomic
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem, Read
+
+Made = tuple[dict[str, np.ndarray], list[Problem]]
+
+
+def cached_arrays(folder: Path | str | None, content: Iterable[str], make: Callable[[], Made]) -> Made:
+    """``make()``, kept in ``folder`` under the sha256 of ``content``; a file that cannot be read is made anew."""
+    if folder is None:
+        return make()
+    digest = hashlib.sha256()
+    for text in content:  # the length keeps ["ab", "c"] and ["a", "bc"] apart
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    path = Path(folder) / f"{digest.hexdigest()}.safetensors"
+    found = _read_arrays(path)
+    if found is None:
+        found = make()
+        _write(path, *found)
+    return found
+
+
+def _read_arrays(path: Path) -> Made | None:
+    try:
+        with safe_open(path, framework="numpy") as file:
+            problems = [Problem(**record) for record in json.loads(file.metadata()["problems"])]
+            return {name: file.get_tensor(name) for name in file.keys()}, problems  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray], problems: list[Problem]) -> None:
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with atomic(path) as temporary:
+        save_file(contiguous, temporary, metadata={"problems": json.dumps([asdict(problem) for problem in problems])})
+
 
 __all__ = ["graphs_from_smiles", "packed", "read_molecule"]
 
@@ -67,3 +108,24 @@ def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
         edge_types=(*BOND_TYPES, "other"),
         features="molecule",
     )
+
+
+def reads_smiles(schema: Schema) -> bool:
+    """Can a SMILES be written in this schema: does it name elements and bonds?"""
+    return schema.has_atom_features or (
+        schema.kind == "molecule" and schema.features == "types" and "C" in schema.node_types
+    )
+
+
+def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
+    """The molecules of a list as graphs of this schema."""
+    if schema.has_atom_features:
+        return graphs_from_smiles(smiles, schema=schema)
+    if not reads_smiles(schema):
+        raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")
+    arrays, refused = read_molecules(list(smiles), target_of(schema))
+    problems, rows = tuple(Problem(row, smiles[row], why) for row, why in refused), torch.from_numpy(arrays["row"])
+    if not len(rows):
+        return Read(None, rows, problems)
+    text = [smiles[row] for row in rows.tolist()]
+    return Read(packed(arrays, torch.full((len(rows),), UNLABELLED), schema, text), rows, problems)

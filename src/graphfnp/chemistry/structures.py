@@ -1,4 +1,4 @@
-"""Decoded structures back into graphs with the features of their schema, and graphs into structures."""
+"""Structures into graphs with the features of their schema, and back; what a decoder leaves open is repaired."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
+from graphfnp.chemistry.atoms import BOND_TYPES
 from graphfnp.chemistry.molecule_arrays import featurise
-from graphfnp.chemistry.sketches import molecule_or_sketch, structure_to_mol
+from graphfnp.chemistry.sketches import molecule_or_sketch, place_double_bonds, sketch, structure_to_mol
 from graphfnp.chemistry.smiles import packed
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.degrees import degree_feature
-from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.edges import degree_feature, global_edges
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.structure import Structure
@@ -22,7 +22,7 @@ def graphs_from_structures(
 ) -> PackedGraphs:
     """The structures as graphs, with the features that graphs of this schema have."""
     labels = torch.full((len(structures),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
-    if schema.features == "molecule":
+    if schema.has_atom_features:
         with rdBase.BlockLogs():
             arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
         return packed(arrays, labels, schema)
@@ -52,7 +52,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
     typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
     node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
-    words, structures = graphs.words, []
+    words, structures = words_of(graphs), []
     for index in range(len(graphs)):
         unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
         start, end = nodes[index], nodes[index + 1]
@@ -67,6 +67,14 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     return structures
 
 
+def words_of(graphs: PackedGraphs) -> list[tuple[str, ...]]:
+    """The words of each sentence, one for each node; nothing where nodes are no words."""
+    if graphs.schema.kind != "text" or graphs.text is None:
+        return [()] * len(graphs)
+    texts = [tuple(text.split()) for text in graphs.text]
+    return [words if len(words) == size else () for words, size in zip(texts, graphs.node_ptr.diff(), strict=True)]
+
+
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
     """Canonical SMILES without explicit hydrogens; None if the structure is no molecule."""
     molecule = structure_to_mol(structure, schema)
@@ -77,7 +85,7 @@ def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
 
 
 def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor, edge_index: Tensor) -> Tensor:
-    if schema.features == "degree":
+    if schema.counts_degrees:
         return degree_feature(edge_index, len(node_type))
     if schema.features == "types":
         return node_type[:, None]
@@ -89,3 +97,35 @@ def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor
             "decode the features too",
         )
     return torch.cat([structure.x for structure in structures if structure.x is not None])
+
+
+def repaired(structure: Structure, schema: Schema) -> Structure:
+    """The structure itself or, if it is no molecule, with its aromatic bonds made single and double where they must.
+
+    Whether an aromatic ring closes and has a Kekule form cannot be decided bond by bond. Atoms keep their valence, so
+    that a structure drawn under the valence rules always ends as a molecule.
+    """
+    if structure_to_mol(structure, schema) is not None:
+        return structure
+    molecule = sketch(structure, schema)
+    Chem.FastFindRings(molecule)
+    for bond in molecule.GetBonds():
+        if bond.GetIsAromatic() and not bond.IsInRing():
+            bond.SetBondType(Chem.BondType.SINGLE)
+            bond.SetIsAromatic(False)
+    for atom in molecule.GetAtoms():
+        atom.SetIsAromatic(any(bond.GetIsAromatic() for bond in atom.GetBonds()))
+    place_double_bonds(molecule)  # an atom left over keeps its single bonds and gets a hydrogen
+    kekule = _with_bonds_of(molecule, structure, schema)
+    with rdBase.BlockLogs():
+        if Chem.SanitizeMol(molecule, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
+            return structure
+    aromatic = _with_bonds_of(molecule, structure, schema)
+    return aromatic if structure_to_mol(aromatic, schema) is not None else kekule
+
+
+def _with_bonds_of(molecule: Chem.Mol, structure: Structure, schema: Schema) -> Structure:
+    names = {kind: name for name, kind in BOND_TYPES.items()}
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), names[bond.GetBondType()]) for bond in molecule.GetBonds()]
+    edges = sorted((min(i, j), max(i, j), schema.edge_types.index(name)) for i, j, name in bonds)
+    return Structure(structure.node_type, tuple(edges), structure.x)

@@ -91,7 +91,9 @@ def train(
     ],
     method: Annotated[str, typer.Option(help=METHODS)] = "graphfnp",
     backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs, all of which are trained.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Epochs, all of which are trained; default: 30, more for small sets.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; default: runs/DATASET-METHOD-SEED.")

@@ -18,11 +18,10 @@ from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import mix_line
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json
-from graphfnp.metrics.conformal_scores import conformal_scores
-from graphfnp.metrics.scores import all_scores
+from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
 from graphfnp.prediction.conformal import LEVEL, Conformal
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.saving import MODEL_RECORD

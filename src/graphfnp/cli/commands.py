@@ -10,11 +10,11 @@ from typing import Any
 import torch
 import typer
 
-from graphfnp.chemistry.typed_smiles import graphs_in_schema, reads_smiles
+from graphfnp.chemistry.smiles import graphs_in_schema, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
 from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import model_for_mix
-from graphfnp.datasets.columns import name_column
+from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
@@ -30,7 +30,7 @@ from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.settings import with_overrides
-from graphfnp.training.config import TrainingConfig
+from graphfnp.training.config import TrainingConfig, enough_epochs
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
@@ -96,15 +96,18 @@ def train(
 ) -> None:
     plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
-    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags)
+    chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
+    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags, chosen)
 
 
-def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
+def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_chosen: bool = True) -> None:
     from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
     loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
     _describe(loaded)
+    if not epochs_chosen:
+        plan = _with_enough_epochs(plan, len(loaded.split.train))
     precision: Any = flags.precision  # Fabric checks it
     fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
@@ -125,6 +128,15 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags) -> None:
         out.print(f"report  {page}", highlight=False, markup=False)
 
 
+def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
+    """The plan for so many training graphs, where nobody has chosen the number of epochs."""
+    epochs = enough_epochs(num_graphs, plan.training.batch_size)
+    if epochs != plan.training.epochs:
+        told = f"{epochs} epochs, more than the usual {plan.training.epochs}: {num_graphs} training graphs are few"
+        err.print(f"note: {told}; --epochs chooses", style="yellow", highlight=False, markup=False)
+    return replace(plan, training=replace(plan.training, epochs=epochs))
+
+
 def _describe(dataset: Dataset) -> None:
     graphs, schema = dataset.graphs, dataset.graphs.schema
     parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
@@ -136,12 +148,10 @@ def _describe(dataset: Dataset) -> None:
     last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
     told = ", ".join(f"{name} {count}" for name, count in counts)
     err.print(f"classes in their order: {told}{last}", highlight=False, markup=False)
-    if (notes := dataset.facts.get("notes")) and not dataset.problems:
-        err.print(f"note: {notes}", style="yellow", highlight=False, markup=False)
     if dataset.problems:
         err.print(summary(dataset), style="yellow", highlight=False, markup=False)
     else:
-        for note in dataset.split.notes:
+        for note in (*dataset.facts.get("notes", "").splitlines(), *dataset.split.notes):
             err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 
@@ -193,8 +203,7 @@ class Rows:
 
     def names(self, rows: Sequence[int]) -> list[str | None]:
         """What people call these rows, where a column says so."""
-        column = name_column(list(self.columns))
-        return [None if column is None else self.columns[column][row] or None for row in rows]
+        return row_names(self.columns, rows)
 
 
 def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
@@ -205,7 +214,7 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
             return Rows(graphs, rows.tolist(), problems)
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
-    if loaded.graphs.schema.features == "molecule" != schema.features and reads_smiles(schema):
+    if loaded.graphs.schema.has_atom_features and not schema.has_atom_features and reads_smiles(schema):
         return _in_schema(loaded, own, schema)
     return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
 

@@ -168,7 +168,9 @@ def explained_errors() -> Iterator[None]:
         yield
     except GraphFNPError as error:
         lines = (("given", error.given), ("expected", error.expected), ("what to do", error.to_do))
-        body = "\n".join(f"[bold]{name:12}[/bold]{escape(text)}" for name, text in lines)
+        body = Table.grid(padding=(0, 2, 0, 0))
+        for name, text in lines:
+            body.add_row(f"[bold]{name}[/bold]", escape(text))
         err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))
         sys.exit(2)
     except OSError as error:  # a full disk, a folder that may not be written; a pipe that was closed is nobody's error

@@ -34,9 +34,9 @@ def list_datasets(
         return
     from rich.box import SIMPLE
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("name", "graphs", "nodes", "edges", "classes", "split", "here", box=SIMPLE)
+    table = Table(Column("name", no_wrap=True), "graphs", "nodes", "edges", "classes", "split", "here", box=SIMPLE)
     for row in rows:
         balance = " / ".join(map(str, row["class_counts"])) or "?"
         table.add_row(

@@ -55,7 +55,7 @@ def explain(
 
     loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
-    if explainer == "rationales" and model.classifier.rationales() is None:
+    if explainer == "rationales" and model.classifier.rationale_model is None:
         raise InvalidGraphs(
             f"{run}, whose method has no rationales",
             "a graphfnp run",

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from graphfnp.datasets.dataset import Dataset
-from graphfnp.datasets.duplicates import seen_before
 from graphfnp.datasets.load import load
+from graphfnp.datasets.split import seen_before
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.runs.run import Run

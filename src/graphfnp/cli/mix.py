@@ -1,8 +1,7 @@
 """The label mix a user names with ``--mix``, and what the probabilities assume, in words."""
 
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.prediction.label_mix import ESTIMATE, mix_words, read_mix
-from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, for_mix
+from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, for_mix, mix_words, read_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 
 

@@ -14,7 +14,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from graphfnp.chemistry.read_smiles import read_molecule
-from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.cli.console import err
 from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
@@ -24,11 +24,11 @@ from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
-from graphfnp.prediction.label_mix import ESTIMATE
-from graphfnp.prediction.label_shift import assumed_mix, estimated_mix, moved_to_mix
+from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.runs.bundles import open_run
+from graphfnp.scoring.object_storage import address_of, copies
 from graphfnp.scoring.parts import Counts
 from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import can_stream
@@ -61,8 +61,11 @@ class PredictRequest:
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
     """A record for every row; ``-`` is standard input, or output as CSV."""
-    with files_for_streams(request.source, request.target) as (source, target):
-        counts = _predicted(folder, replace(request, source=source, target=target))
+    streams = files_for_streams(request.source, request.target)
+    with streams as (source, target), copies(source, target) as (here, written):
+        counts = _predicted(folder, replace(request, source=here, target=written))
+    if address := address_of(request.target):
+        err.print(f"sent to {address}", highlight=False, markup=False)
     _summarise(counts, request.strict)
 
 

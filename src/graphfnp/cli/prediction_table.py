@@ -14,17 +14,21 @@ from graphfnp.prediction.records import OK
 
 SHOWN_ROWS = 50
 NO_CLASS = "no class fits"
+ROOM = 35  # of probability, domain and the gaps between columns
 
 
 def show_predictions(records: Sequence[Mapping[str, Any]], model: TrainedModel, level: float) -> None:
     """Class, probability with its interval, what the conformal set leaves open, domain; 80 columns are enough."""
     named = any(record.get("name") for record in records)
     table = Table("row", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("name" if named else "input", overflow="ellipsis", no_wrap=True, min_width=8)
-    table.add_column("class", overflow="fold", min_width=_longest(model))
+    longest = _longest(model)
+    numbers = max([3, *(len(str(record["row"])) for record in records[:SHOWN_ROWS])])
+    room = out.width - ROOM - numbers - longest * (1 if model.conformal is None else 2)  # long names leave the others
+    table.add_column("name" if named else "input", overflow="ellipsis", no_wrap=True, max_width=max(8, room))
+    table.add_column("class", overflow="fold", min_width=longest)
     table.add_column("probability\n(90 % of draws)", no_wrap=True)
     if model.conformal is not None:
-        table.add_column("also possible", overflow="fold", min_width=_longest(model))
+        table.add_column("also possible", overflow="fold", min_width=longest)
     table.add_column("domain", no_wrap=True)
     for record in records[:SHOWN_ROWS]:
         called = str((record.get("name") if named else None) or record["input"])
@@ -70,4 +74,4 @@ def _spread(record: Mapping[str, Any]) -> str:
 
 def _longest(model: TrainedModel) -> int:
     """Room for whole names, as long as they are not sentences."""
-    return min(16, max(len(name) for name in model.classifier.schema.class_names))
+    return min(16, max(len("also possible"), *map(len, model.classifier.schema.class_names)))

@@ -37,6 +37,7 @@ def rationales(
 
     from graphfnp.cli.console import err, number, percent
     from graphfnp.cli.console import out as console
+    from graphfnp.datasets.columns import row_names
     from graphfnp.errors import InvalidConfig, InvalidGraphs
     from graphfnp.rationales.config import decoding_for
     from graphfnp.rationales.find import find_rationales
@@ -50,7 +51,7 @@ def rationales(
         raise InvalidConfig(f"--source {source}", f"one of {', '.join(SOURCES)}", "choose one of these")
     loaded = open_run(run)
     model, schema = loaded.model, loaded.model.classifier.schema
-    if model.classifier.rationales() is None:
+    if model.classifier.rationale_model is None:
         raise InvalidGraphs(f"{run}, whose method has no rationales", "a graphfnp run", "train with --method graphfnp")
     changes: dict[str, Any] = {"candidates": candidates if source != "training" else 0}
     if source == "decoder":
@@ -65,13 +66,15 @@ def rationales(
     with err.status("decoding") if not as_json else _silent():
         if other and dataset is not None:
             others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]
-            decoded = decode(model, dataset, config, seed, [one for one in others if one is not None])
+            decoded = decode(model, dataset, config, seed, others)
         else:
             decoded = decoded_of_run(loaded, data, None if usual else config, seed, dataset)
     records, figures = decoded.records, {}
     if dataset is not None:
-        part = dataset.test if len(dataset.split.test) else dataset.validation
-        figures = gallery_figures(model, decoded.rationales, part, loaded.plan.seed)
+        part = "test" if len(dataset.split.test) else "validation"
+        rows = dataset.rows_of(part)
+        called = [name or f"row {row}" for row, name in zip(rows, row_names(dataset.columns, rows), strict=True)]
+        figures = gallery_figures(model, decoded.rationales, getattr(dataset, part), called, loaded.plan.seed)
     title = f"Rationales of {loaded.plan.method} on {loaded.plan.dataset}"
     folder = out or own_folder(loaded) / "rationales"
     page = write_gallery(folder, title, decoded.rationales, records, decoded.examples, schema, figures)

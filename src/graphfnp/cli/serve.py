@@ -71,7 +71,7 @@ def serve(
     listening = listen(host, port)  # before the model is read: a taken port should be heard of at once
     loaded = open_run(run)
     with err.status("reading the model"):
-        has_rationales = loaded.model.classifier.rationales() is not None
+        has_rationales = loaded.model.classifier.rationale_model is not None
         decoded = decoded_of_run(loaded, data) if has_rationales else None
         app = make_app(Engine(loaded, decoded, config))
     listening.listen()  # before the address is told: who asks at once should not be turned away

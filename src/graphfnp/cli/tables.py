@@ -88,7 +88,7 @@ class Engine:
 
     def fill(self, table: Table, results: Results, watch: Callable[[CellProgress, Outcome], None]) -> Outcome:
         if self.name == "ray":
-            from graphfnp.experiments.fill_cluster import fill_cluster
+            from graphfnp.experiments.fill import fill_cluster
 
             return fill_cluster(table.missing, results, self.workers, self.minutes, watch, self.address)
         if self.name != "local":

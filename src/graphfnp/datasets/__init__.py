@@ -2,13 +2,12 @@
 
 PUBLIC = {  # what other packages may use, by module
     "catalogue": "CATALOGUE",
-    "columns": "molecule_share name_column smiles_column",
-    "csv_rows": "QuoteNotes csv_rows",
+    "columns": "molecule_share row_names smiles_column",
     "dataset": "PARTS Dataset Split",
-    "duplicates": "seen_before",
     "inputs": "described graphs_from_inputs",
     "load": "fetch is_name load",
-    "split": "random_split",
-    "table_files": "cell_text check_no_workbook check_parquet delimiter_of text_table",
+    "sources": "cache_folder",
+    "split": "random_split seen_before",
+    "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table",
     "tables": "summary",
 }

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, numeric_arrays, refused_pickle
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
-from graphfnp.graphs.edges import global_edges, tidy_edges
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges, tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.randomness import derive_seed

@@ -8,6 +8,7 @@ from typing import Any
 from graphfnp.datasets.ba2motifs import ARRAYS, PICKLES, constant_features, generate_ba2motifs
 from graphfnp.datasets.forms import (
     Form,
+    SmilesTable,
     ba2motifs_form,
     edge_list_form,
     mutagenicity_form,
@@ -16,7 +17,6 @@ from graphfnp.datasets.forms import (
     tu_files,
     tu_form,
 )
-from graphfnp.datasets.smiles_tables import SmilesTable
 from graphfnp.datasets.sources import Files, PackageCopy, located
 from graphfnp.datasets.tu import TUNames
 from graphfnp.graphs.packed import PackedGraphs

@@ -63,6 +63,11 @@ class Dataset:
     def test(self) -> PackedGraphs:
         return self.graphs.select(self.split.test)
 
+    def rows_of(self, part: str) -> list[int]:
+        """Source rows of the graphs of a part of the split."""
+        index = getattr(self.split, part)
+        return (index if self.rows is None else self.rows[index]).tolist()
+
     def __repr__(self) -> str:
         parts = "/".join(str(len(getattr(self.split, part))) for part in PARTS)
         return f"Dataset({self.name!r}, {self.graphs!r}, split {self.split.how} {parts}, {len(self.problems)} problems)"

@@ -9,8 +9,7 @@ import torch
 
 from graphfnp.datasets.archives import member_bytes
 from graphfnp.errors import InvalidGraphs, MissingData, listed
-from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
-from graphfnp.graphs.edges import global_edges, tidy_edges
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges, tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 

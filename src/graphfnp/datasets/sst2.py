@@ -10,8 +10,7 @@ from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, refused_pickle
 from graphfnp.datasets.dataset import Split
-from graphfnp.datasets.sentence_encoder import SentenceEncoder
-from graphfnp.datasets.sentence_vectors import mapped, token_vectors
+from graphfnp.datasets.sentence_vectors import SentenceEncoder, mapped, token_vectors
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers

@@ -1,18 +1,114 @@
-"""Table files as columns of text: CSV, TSV, Parquet and .smi, plain or gzipped, whatever their encoding."""
+"""Table files as columns of text: CSV, TSV, Parquet, .smi and SDF, plain or gzipped, whatever their encoding."""
 
+import csv
 import io
-from collections.abc import Mapping, Sequence
+import re
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfnp.chemistry.reading import smiles_of_records
 from graphfnp.datasets.archives import gunzipped, unpacked_limit
-from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.graphs.problem import Problem
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
+
+MOST_LINES, MOST_LETTERS = 1000, 1_000_000  # of one cell; a quote that closes later was left open
+SHOWN_LINES = 10
+
+
+@dataclass
+class QuoteNotes:
+    """Lines where quotes are not what they should be."""
+
+    open: list[int] = field(default_factory=list)  # opened and not closed: read as rows of their own
+    swallowed: list[int] = field(default_factory=list)  # cells of many lines, of which some look like rows
+
+    def sentences(self) -> tuple[str, ...]:
+        found = []
+        if self.open:
+            found.append(f"a quote is not closed, so the line was read as a row of its own: {_lines(self.open)}")
+        if self.swallowed:
+            found.append(f"a quoted cell holds lines that look like rows, is a quote missing? {_lines(self.swallowed)}")
+        return tuple(found)
+
+
+def csv_rows(lines: Iterable[str], delimiter: str, notes: QuoteNotes) -> Iterator[list[str]]:
+    """The fields of every row, none for a blank line.
+
+    A cell may hold line breaks if its closing quote is followed by the delimiter or the end of the line. If it is not,
+    or does not come soon, the quote was a stray one: its line is a row, and the next line begins another.
+    """
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    rest, again, width, number = iter(lines), deque[str](), 0, 0
+    while (line := again.popleft() if again else next(rest, None)) is not None:
+        number += 1
+        if '"' not in line:
+            plain = line.rstrip("\r\n")
+            row = plain.split(delimiter) if plain else []
+        else:
+            taken = _taken(line, again, rest, delimiter)
+            if taken is None:
+                notes.open.append(number)
+                row = next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])
+            else:
+                row = next(csv.reader(taken, delimiter=delimiter), [])
+                if width > 1 and any(len(one.split(delimiter)) == width for one in taken[1:]):
+                    notes.swallowed.append(number)
+                number += len(taken) - 1
+        width = width or len(row)
+        yield row
+
+
+def _taken(line: str, again: deque[str], rest: Iterator[str], delimiter: str) -> list[str] | None:
+    """The lines of the row that begins here; None if a quote of it is not closed, and then all are given back."""
+    taken, text, place = [line], line, 0
+    while True:
+        place, state = _scan(text, place, delimiter)
+        if state == "whole":
+            return taken
+        more = None
+        if state == "open" and len(taken) < MOST_LINES and len(text) < MOST_LETTERS:
+            more = again.popleft() if again else next(rest, None)
+        if more is None:
+            again.extendleft(reversed(taken[1:]))
+            return None
+        taken.append(more)
+        text += more
+
+
+def _scan(text: str, place: int, delimiter: str) -> tuple[int, str]:
+    """From the start of a field: is the row whole, is a quote open (in the field at the place returned), or broken?"""
+    while True:
+        if text[place : place + 1] == '"':
+            end = place + 1
+            while (end := text.find('"', end)) >= 0 and text[end + 1 : end + 2] == '"':
+                end += 2
+            if end < 0:
+                return place, "open"
+            after = text[end + 1 : end + 2]
+            if after not in ("", "\r", "\n", delimiter):
+                return place, "broken"
+            if after != delimiter:
+                return place, "whole"
+            place = end + 2
+        else:
+            found = text.find(delimiter, place)
+            if found < 0:
+                return place, "whole"
+            place = found + 1
+
+
+def _lines(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:SHOWN_LINES]))
+    more = f" and {len(numbers) - SHOWN_LINES} more" if len(numbers) > SHOWN_LINES else ""
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}{more}"
+
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -154,3 +250,27 @@ def cell_text(value: object) -> str:
     if value is None or value != value:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+STRUCTURE, TITLE = "SMILES of the record", "title"
+_END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
+
+
+def read_sdf(path: Path, encoding: str | None = None) -> TextTable:
+    """SMILES and properties of every record; a record RDKit refuses is a row with RDKit's reason."""
+    text, notes = decoded(file_content(path)[0], encoding)
+    records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
+    if not records:
+        raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")
+    properties = [dict(_PROPERTY.findall(record)) for record in records]
+    names = list(dict.fromkeys(name for some in properties for name in some))
+    titles = [record.partition("\n")[0].strip() for record in records]
+    has_titles = any(titles)
+    rows, refused = [], {}
+    for row, ((smiles, reason), some) in enumerate(zip(smiles_of_records(records), properties, strict=True)):
+        if reason:
+            refused[row] = Problem(row, titles[row], reason)
+        rows.append([smiles, *([titles[row]] if has_titles else []), *(some.get(name, "") for name in names)])
+    header = [STRUCTURE, *([TITLE] if has_titles else []), *names]
+    return replace(text_table(header, rows, notes), smiles=STRUCTURE, refused=refused)

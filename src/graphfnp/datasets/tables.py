@@ -7,14 +7,28 @@ from pathlib import Path
 
 from graphfnp.chemistry.molecule_arrays import featurise
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packed
-from graphfnp.datasets.columns import label_column, molecule_share, read_labels, smiles_column
+from graphfnp.datasets.columns import (
+    chosen_labels,
+    class_list,
+    label_column,
+    label_map,
+    label_notes,
+    molecule_share,
+    read_labels,
+    smiles_column,
+)
 from graphfnp.datasets.dataset import Dataset, Split
-from graphfnp.datasets.duplicates import duplicate_groups, duplicate_notes
-from graphfnp.datasets.label_choice import chosen_labels, class_list, label_map, label_notes
-from graphfnp.datasets.scaffold import balanced_scaffold_split, scaffold_of, scaffold_split
-from graphfnp.datasets.sdf import read_sdf
-from graphfnp.datasets.split import PART_NAMES, column_split, random_split
-from graphfnp.datasets.table_files import TextTable, read_text_table
+from graphfnp.datasets.split import (
+    PART_NAMES,
+    balanced_scaffold_split,
+    column_split,
+    duplicate_groups,
+    duplicate_notes,
+    random_split,
+    scaffold_of,
+    scaffold_split,
+)
+from graphfnp.datasets.table_files import TextTable, read_sdf, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
@@ -58,7 +72,9 @@ def read_table(
     labels = label_column(table, label, taken={molecules, parts or ""})
     if labels is None and not allow_unlabelled:
         raise InvalidConfig(
-            f"a table with the columns {listed(table.names, 20)}", "one with labels", "name the column: label=..."
+            f"a table with the columns {listed(table.names, 20)}",
+            "one with labels",
+            "name the column: --label COLUMN (in Python label=...)",
         )
     wanted = class_list(classes)
     given = chosen_labels(table[labels], label_map(map_labels), wanted) if labels else [""] * len(table)
@@ -68,6 +84,8 @@ def read_table(
     if graphs is None:
         graphs = packed(featurise(()), y[rows], molecule_schema(names), ())
     notes = [*table.notes, *(label_notes(given) if labels and not allow_unlabelled else ())]
+    if salts := sum("." in smiles for smiles in graphs.text or ()):
+        notes.append(f"{salts} rows hold several molecules, such as salts: each is one graph, as it is written")
     if labels and (missing := int((y == UNLABELLED).sum())):
         notes.append(f"{missing} rows have no label in the column {labels!r} (empty, na, nan, null) and are in no part")
     facts = {
@@ -75,7 +93,7 @@ def read_table(
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "SMILES column": molecules,
         "label column": labels or "none",
-        **({"notes": "; ".join(notes)} if notes else {}),
+        **({"notes": "\n".join(notes)} if notes else {}),
     }
     if parts:
         chosen = column_split([table[parts][row] for row in rows.tolist()], graphs.y, seed)
@@ -106,7 +124,7 @@ def usual_split(graphs: PackedGraphs) -> str:
 def _why(split: Split) -> str:
     if split.how.startswith("scaffold"):
         return "split by scaffold, as new molecules will have new ones; --split random is kinder and says less"
-    return "split at random: too few molecules, scaffolds or classes a scaffold for --split scaffold"
+    return "split at random: there are too few molecules or scaffolds to have every class in every part by scaffold"
 
 
 def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_together: bool = False) -> Split:
@@ -133,7 +151,7 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
     if unlabelled:
         lines.append(f"{unlabelled} graphs have no label and are in no part of the split")
     if "notes" in dataset.facts:
-        lines.append(f"note: {dataset.facts['notes']}")
+        lines += [f"note: {note}" for note in dataset.facts["notes"].splitlines()]
     lines += [f"note: {note}" for note in dataset.split.notes]
     if problems:
         lines.append(f"{len(problems)} rows are no molecule (the first row under the header is row 0):")

@@ -3,8 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "claims": "claims",
     "document": "costs documents page_name",
-    "fill": "CellProgress Outcome fill",
-    "fill_cluster": "fill_cluster",
+    "fill": "CellProgress Outcome fill fill_cluster",
     "outstanding": "outstanding",
     "render": "render render_claims render_outstanding",
     "results": "Results",

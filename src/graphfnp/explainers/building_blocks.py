@@ -40,7 +40,7 @@ class BuildingBlocks:
                 "choose an explainer of single graphs, e.g. gnn-explainer",
             )
         node_type = torch.zeros(len(graphs.x), dtype=torch.long) if graphs.node_type is None else graphs.node_type
-        by_row = schema.features == "given" or (distinct_features and schema.features == "molecule")
+        by_row = schema.needs_x or (distinct_features and schema.has_atom_features)
         keys = torch.cat([node_type.long().unsqueeze(1), graphs.x.long()], dim=1)
         keys = keys if by_row else keys[:, :1]
         distinct, kind, count = torch.unique(keys, dim=0, return_inverse=True, return_counts=True)
@@ -58,7 +58,7 @@ class BuildingBlocks:
     def structure(self, kinds: list[int], edges: list[tuple[int, int, int]]) -> Structure:
         """The graph of these kinds of nodes and edges (i, j, kind of edge)."""
         typed = tuple(sorted((min(i, j), max(i, j), int(self.edge_rows[kind, 0])) for i, j, kind in edges))
-        x = self.rows[kinds] if self.schema.features == "given" else None
+        x = self.rows[kinds] if self.schema.needs_x else None
         return Structure(tuple(self.node_type[kinds].tolist()), typed, x)
 
     def is_valid(self, structure: Structure) -> bool:

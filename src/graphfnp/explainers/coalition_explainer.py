@@ -13,7 +13,7 @@ from torch_geometric.explain.config import MaskType, ModelConfig, ModelMode, Mod
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.coalitions import Evaluator, Filling, Game, Search
-from graphfnp.explainers.edge_masks import edges_of_nodes
+from graphfnp.explainers.explanations import edges_of_nodes
 from graphfnp.explainers.local_states import LocalEvaluator, is_local
 from graphfnp.explainers.untouched import untouched
 

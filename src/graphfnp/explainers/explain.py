@@ -15,8 +15,7 @@ from torch_geometric.explain import Explainer, ModelConfig
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.edge_masks import edges_of_nodes, nodes_of_edges, symmetric
-from graphfnp.explainers.explanations import Explanations
+from graphfnp.explainers.explanations import Explanations, edges_of_nodes, nodes_of_edges, symmetric
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gsat import GSATExplainer
 from graphfnp.explainers.gstarx import GStarX
@@ -99,7 +98,7 @@ def explain(
         node_mask_type="object" if scored == "nodes" else None, edge_mask_type="object" if scored == "edges" else None,
     )  # fmt: skip
     started = time.process_time()
-    if isinstance(explainer, PGExplainer) and explainer.steps == 0:
+    if not getattr(explainer, "is_fitted", True):
         explainer.fit(model, _learning_batches(facade, graphs if training is None else training, seed))
     fitted = time.process_time()
     edge_masks, node_masks, targets, done = [], [], [], 0

@@ -1,15 +1,51 @@
 """Explanations of many graphs, and the parts of graphs they point at."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
-from graphfnp.explainers.edge_masks import top_edges, top_share
+from graphfnp.graphs.edges import edge_pairs, pair_mean
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.graphs.pointers import pointers
+from graphfnp.graphs.pointers import pointers, rank_within
+
+
+def symmetric(edge_mask: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
+    """[edges]: the mean over the directions of each edge."""
+    pair, count = edge_pairs(edge_index, num_nodes)
+    return pair_mean(edge_mask, pair, count)[pair]
+
+
+def nodes_of_edges(edge_mask: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
+    """[nodes]: the largest mask of a node's edges, so that above any threshold nodes are the ends of the edges."""
+    ends = edge_index.flatten()
+    return edge_mask.new_zeros(num_nodes).scatter_reduce_(0, ends, edge_mask.repeat(2), "amax")
+
+
+def edges_of_nodes(node_mask: Tensor, edge_index: Tensor) -> Tensor:
+    """[edges]: the smaller mask of both ends, so that above any threshold edges are those among the nodes."""
+    return node_mask[edge_index].amin(0)
+
+
+def top_share(score: Tensor, owner: Tensor, share: float) -> Tensor:
+    """[items], bool: of each owner's items the best ``share``, rounded up, as far as they score; but at least one.
+
+    Of equals the first are kept.
+    """
+    rank = rank_within(score, owner)
+    # A hair less, or 0.2 * 15 would round up to 4.
+    kept = torch.ceil(share * torch.bincount(owner).double() - 1e-9)
+    return (rank < kept[owner]) & ((score > 0) | (rank == 0))
+
+
+def top_edges(edge_mask: Tensor, edge_index: Tensor, owner: Tensor, share: float) -> Tensor:
+    """[edges], bool: of each graph's undirected edges the best ``share``; ``owner`` [nodes] is each node's graph."""
+    pair, count = edge_pairs(edge_index, len(owner))
+    pair_owner = owner.new_zeros(count).scatter_(0, pair, owner[edge_index[0]])
+    return top_share(pair_mean(edge_mask, pair, count), pair_owner, share)[pair]
+
 
 SHARE = 0.5  # of a graph that an explanation keeps: sparsity 0.5
 
@@ -85,3 +121,28 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
         edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
         text=None,
     )
+
+
+def explanation_records(graphs: PackedGraphs, explanations: Explanations, rows: list[int]) -> list[dict[str, Any]]:
+    """Records in the order of the graphs; every undirected edge once, as [i, j, mask], i < j."""
+    kept, names = kept_edges(graphs, explanations), graphs.schema.class_names
+    nodes_kept = kept_nodes(graphs, explanations)
+    records = []
+    for g, row in enumerate(rows):
+        nodes, edges = (slice(int(ptr[g]), int(ptr[g + 1])) for ptr in (graphs.node_ptr, graphs.edge_ptr))
+        source, target = graphs.edge_index[:, edges].long()
+        once = torch.where(source < target)[0]
+        pairs = list(zip(source[once].tolist(), target[once].tolist(), strict=True))
+        masks = explanations.edge_mask[edges][once].tolist()
+        records.append(
+            {
+                "row": row,
+                "input": graphs.text[g] if graphs.text else f"graph {row}",
+                "class": names[int(explanations.target[g])],
+                "edges": [[i, j, round(mask, 6)] for (i, j), mask in zip(pairs, masks, strict=True)],
+                "nodes": [round(mask, 6) for mask in explanations.node_mask[nodes].tolist()],
+                "kept_nodes": torch.where(nodes_kept[nodes])[0].tolist(),
+                "kept": [list(pairs[k]) for k in torch.where(kept[edges][once])[0].tolist()],
+            }
+        )
+    return records

@@ -10,7 +10,7 @@ from torch_geometric.explain import GNNExplainer as PyGGNNExplainer
 from torch_geometric.explain.config import MaskType
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.explainers.edge_masks import symmetric
+from graphfnp.explainers.explanations import symmetric
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.pointers import position_within
 from graphfnp.randomness import isolated, stream

@@ -125,8 +125,8 @@ def _score(
     batch, mask, node = _batch(blocks, drawn, pairs)
     with _relaxed_inputs(classifier, blocks, batch, mask, node):
         encoded = classifier.encode(batch)
-        embedding = classifier.embed(batch, encoded)
-        logits = classifier.draw_logits(batch, 8, encoded=encoded)
+        embedding = classifier.embed(encoded)
+        logits = classifier.draw_logits(encoded, 8)
     log_probability = logits.log_softmax(-1).mean(0).gather(1, label[:, None]).squeeze(1)
     similarity = cosine_similarity(embedding, centre.repeat_interleave(config.draws, 0))
     return log_probability + config.similarity_weight * similarity
@@ -164,7 +164,7 @@ def _relaxed_inputs(
     """
 
     def add_gradient(module: NodeInput, _: tuple[Tensor], out: Tensor) -> Tensor:
-        if blocks.schema.features == "degree":
+        if blocks.schema.counts_degrees:
             degree = torch.zeros(len(out)).index_add(0, batch.edge_index[1], mask)
             change = module.embedding((batch.x + 1).clamp(max=blocks.schema.node_sizes[0] - 1)) - out
             return out + (degree - degree.detach())[:, None] * change

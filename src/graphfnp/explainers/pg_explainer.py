@@ -11,7 +11,7 @@ from torch_geometric.explain import Explanation
 from torch_geometric.explain import PGExplainer as PyGPGExplainer
 from torch_geometric.explain.config import ExplanationType, ModelTaskLevel
 
-from graphfnp.explainers.edge_masks import symmetric
+from graphfnp.explainers.explanations import symmetric
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.packed import Schema
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
@@ -62,6 +62,10 @@ class PGExplainer(PyGPGExplainer):
         self.coeffs = {
             **PyGPGExplainer.coeffs, "edge_size": config.size, "edge_ent": config.entropy, "temp": temperatures,
         }  # fmt: skip
+
+    @property
+    def is_fitted(self) -> bool:
+        return self.steps > 0
 
     def fit(self, model: nn.Module, batches: Sequence[tuple[Tensor, Tensor, Tensor, dict[str, Any]]]) -> None:
         """Learn on batches of (x, edge_index, target, other arguments of the model), in a new order every epoch."""

@@ -9,13 +9,13 @@ from torch_geometric.explain.algorithm.utils import set_masks
 
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidConfig, InvalidGraphs
-from graphfnp.explainers.centroids import PER_CLASS, centroid_rationales, embedding_centroids
+from graphfnp.explainers.centroids import centroid_rationales, embedding_centroids
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
-from graphfnp.explainers.explanations import SHARE, Explanations, kept_edges
+from graphfnp.explainers.explanations import Explanations, kept_edges
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
-from graphfnp.graphs.edge_pairs import edge_pairs
+from graphfnp.graphs.edges import edge_pairs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales
@@ -28,7 +28,7 @@ from graphfnp.metrics.explanation import (
     stability,
 )
 from graphfnp.metrics.rationale_f1 import rationale_f1
-from graphfnp.prediction.predict import collect
+from graphfnp.prediction.predict import BATCH_SIZE, collect
 from graphfnp.randomness import stream
 
 # Model-level: they look for graphs of their own, not for parts of given ones.
@@ -39,20 +39,15 @@ TRUE_CLASSES = {"mutagenicity": 0}  # NH2 and NO2 are reasons for this class onl
 
 
 def explainer_rationales(
-    classifier: GraphClassifier,
-    graphs: PackedGraphs,
-    name: str,
-    per_class: int = PER_CLASS,
-    seed: int = 0,
-    watch: Callable[[int], None] | None = None,
+    classifier: GraphClassifier, graphs: PackedGraphs, name: str, seed: int = 0
 ) -> tuple[Rationales, float | None]:
     """What the model looks for, as the named explainer sees it; and its seconds a graph, if it explains any."""
     if name in GENERATORS:
-        return GENERATORS[name](classifier, graphs, per_class=per_class, seed=seed), None
+        return GENERATORS[name](classifier, graphs, seed=seed), None
     if name not in EXPLAINERS:
         raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *GENERATORS))}", "choose one")
-    found = explain(classifier, graphs, name, seed=seed, watch=watch)
-    return centroid_rationales(classifier, graphs, found, per_class, seed=seed), found.seconds
+    found = explain(classifier, graphs, name, seed=seed)
+    return centroid_rationales(classifier, graphs, found, seed=seed), found.seconds
 
 
 def explainer_rationale_f1(
@@ -61,13 +56,11 @@ def explainer_rationale_f1(
     name: str,
     seed: int = 0,
     limit: int | None = None,
-    per_class: int = PER_CLASS,
-    watch: Callable[[int], None] | None = None,
     largest: int | None = None,
 ) -> dict[str, Any]:
     """Rationale F1 on the test part, of rationales found in the training part (in :func:`subset` of it, if given)."""
     graphs = subset(dataset.train, limit, seed, largest)
-    rationales, seconds = explainer_rationales(classifier, graphs, name, per_class, seed, watch)
+    rationales, seconds = explainer_rationales(classifier, graphs, name, seed)
     test = dataset.test
     embedding = collect(classifier, test).embedding
     scores = {
@@ -92,31 +85,23 @@ def explanation_scores(
     name: str,
     seed: int = 0,
     limit: int | None = None,
-    part: str = "test",
     repeats: int = 1,
-    share: float = SHARE,
-    watch: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
-    """Ground truth, fidelity, sparsity and seconds of a named explainer on one part; stability with ``repeats`` > 1.
+    """Ground truth, fidelity, sparsity and seconds of an explainer on the test part; stability with ``repeats`` > 1.
 
     Only graphs whose reasons are known are explained, if the dataset knows any. An explainer that learns does so on the
     training part.
     """
-    graphs = dataset.graphs if part == "all" else getattr(dataset, part)
-    graphs = subset(with_known_reasons(graphs, dataset.name), limit, seed)
-    found = [
-        explain(classifier, graphs, name, training=dataset.train, seed=seed + k, watch=watch) for k in range(repeats)
-    ]
-    return {"explainer": name, **judged(classifier, graphs, found, share)}
+    graphs = subset(with_known_reasons(dataset.test, dataset.name), limit, seed)
+    found = [explain(classifier, graphs, name, training=dataset.train, seed=seed + k) for k in range(repeats)]
+    return {"explainer": name, **judged(classifier, graphs, found)}
 
 
-def judged(
-    model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations], share: float = SHARE
-) -> dict[str, Any]:
+def judged(model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations]) -> dict[str, Any]:
     """All measures of explanations of these graphs; ``found`` may hold those of several seeds, the first is judged."""
     first, edges, owner = found[0], graphs.global_edge_index, graphs.node_owner
     once, graph = each_edge_once(graphs), owner[edges[0]]
-    kept = torch.stack([kept_edges(graphs, one, share) for one in found])
+    kept = torch.stack([kept_edges(graphs, one) for one in found])
     everything = torch.ones(edges.shape[1])
     full, only, without = (
         masked_probabilities(model, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
@@ -162,10 +147,10 @@ def subset(graphs: PackedGraphs, limit: int | None, seed: int, largest: int | No
 
 
 @torch.no_grad()
-def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tensor, batch_size: int = 256) -> Tensor:
+def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tensor) -> Tensor:
     """[graphs, classes]: what the model says when messages along edges are weighted by the mask [edges]."""
     found, done = [], 0
-    for part in parts(model, graphs, batch_size):
+    for part in parts(model, graphs, BATCH_SIZE):
         here = edge_mask[done : done + part.edge_index.shape[1]]
         with untouched(model), torch.no_grad():
             set_masks(model, here, part.edge_index, apply_sigmoid=False)

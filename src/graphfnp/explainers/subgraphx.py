@@ -1,16 +1,50 @@
 """SubgraphX (Yuan et al. 2021): the connected subgraph of highest Shapley value, found by Monte Carlo tree search."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
+from math import comb, sqrt
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from graphfnp.explainers.coalition_explainer import CoalitionExplainer
 from graphfnp.explainers.coalitions import Filling, Game, Search
-from graphfnp.explainers.node_sets import NodeSet, components, members, reached, to_rows
-from graphfnp.explainers.shapley import drawn_coalitions, predecessors, shapley_value
+from graphfnp.explainers.node_sets import NodeSet, components, from_rows, members, reached, subsets, to_rows
 from graphfnp.graphs.packed import Schema
+from graphfnp.randomness import derive_seed
+
+
+def drawn_coalitions(num_players: int, num_draws: int, seed: int = 0) -> list[NodeSet]:
+    """Those who come before a newcomer when everyone arrives at a uniformly random time.
+
+    That is a random order of the players, cut where the newcomer stands. The newcomer's times are spread evenly over
+    the draws, so that coalitions of all sizes are equally frequent. Cut down to fewer players, the sets are random
+    arrivals among those: the same draws serve every newcomer, so that newcomers are compared on the same coalitions.
+    """
+    random = np.random.default_rng(derive_seed(seed, "coalitions"))
+    times = (np.arange(num_draws) + random.random(num_draws)) / max(num_draws, 1)
+    return from_rows(random.random((num_draws, num_players)) < times[:, None])
+
+
+def predecessors(others: NodeSet, draws: Sequence[NodeSet]) -> dict[NodeSet, float]:
+    """Coalitions of ``others`` that a newcomer may join, with probabilities |T|! (n - |T|)! / (n + 1)!.
+
+    All of them while they are no more than the draws, else the draws.
+    """
+    count = others.bit_count()
+    if 1 << count <= len(draws):
+        return {part: 1 / ((count + 1) * comb(count, part.bit_count())) for part in subsets(others)}
+    return {part: times / len(draws) for part, times in Counter(map(others.__and__, draws)).items()}
+
+
+def shapley_value(
+    worth: Callable[[NodeSet], float], player: NodeSet, before: dict[NodeSet, float], always: NodeSet = 0
+) -> float:
+    """sum_T p(T) [v(T + player) - v(T)]; ``player`` may be many nodes that act as one, ``always`` are never absent."""
+    return sum(weight * (worth(part | player | always) - worth(part | always)) for part, weight in before.items())
+
 
 DIGITS = 6  # float noise must not choose between subgraphs that are equally good
 
@@ -31,7 +65,7 @@ class SubgraphXConfig:
 
 def subgraphx_settings(schema: Schema | None) -> SubgraphXConfig:
     """The published settings: more nodes are tried where only degrees tell nodes apart, as on BA2Motifs."""
-    return SubgraphXConfig(expand=20 if schema is not None and schema.features == "degree" else 12)
+    return SubgraphXConfig(expand=20 if schema is not None and schema.counts_degrees else 12)
 
 
 class SubgraphX(CoalitionExplainer):

@@ -1,4 +1,4 @@
-"""Edges of files made tidy: no loops, no duplicates, both directions, in the order PackedGraphs keeps."""
+"""Edges of graphs: tidy and in the order PackedGraphs keeps, their two directions under one number, and degrees."""
 
 from dataclasses import dataclass
 
@@ -47,3 +47,28 @@ def tidy_edges(source: Integers, target: Integers, node_ptr: Integers) -> TidyEd
 def global_edges(edge_index: Tensor, node_ptr: Tensor, edge_ptr: Tensor) -> Tensor:
     """Local node numbers as numbers over all graphs."""
     return edge_index + torch.repeat_interleave(node_ptr[:-1], edge_ptr.diff())
+
+
+def edge_pairs(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, int]:
+    """[edges]: the same number for u -> v and v -> u, from 0; and how many numbers there are."""
+    low, high = edge_index.min(0).values, edge_index.max(0).values
+    keys, pair = torch.unique(low * num_nodes + high, return_inverse=True)
+    return pair, len(keys)
+
+
+def pair_mean(values: Tensor, pair: Tensor, count: int) -> Tensor:
+    """[pairs]: the mean over the directions of each edge."""
+    sums = values.new_zeros(count).index_add_(0, pair, values)
+    return sums / torch.bincount(pair, minlength=count).clamp(min=1)
+
+
+EXACT = 16  # degrees 0..15 are told apart; above, two bins for every doubling
+DEGREE_SIZE = EXACT + 2 * 12  # degrees up to 2**16
+
+
+def degree_feature(edge_index: Tensor, num_nodes: int) -> Tensor:
+    """Binned degree of every node, [nodes, 1]; exact to 15, then half-octave bins."""
+    degree = torch.bincount(edge_index[1], minlength=num_nodes)
+    octaves = torch.floor(2 * torch.log2(degree.clamp(min=EXACT) / EXACT)).long()
+    binned = torch.where(degree < EXACT, degree, EXACT + octaves)
+    return binned.clamp(max=DEGREE_SIZE - 1).unsqueeze(1)

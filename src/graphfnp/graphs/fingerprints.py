@@ -57,10 +57,10 @@ def fingerprints(graphs: PackedGraphs, radius: int = RADIUS) -> Fingerprints:
     return Fingerprints((placed & (WIDTH - 1)).to(torch.int16), ptr)
 
 
-def batch_fingerprints(batch: Batch, width: int, radius: int = RADIUS) -> Tensor:
+def batch_fingerprints(batch: Batch, width: int) -> Tensor:
     """[graphs, width]: 1 where a bit is set, for fingerprints folded to this width."""
     source, target = batch.edge_index
-    placed = _placed(batch.x, batch.edge_attr, source, target, batch.batch, radius)
+    placed = _placed(batch.x, batch.edge_attr, source, target, batch.batch, RADIUS)
     table = torch.zeros(batch.num_graphs, width)
     table[placed // WIDTH, (placed & (WIDTH - 1)) % width] = 1
     return table

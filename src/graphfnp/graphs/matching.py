@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.degrees import degree_feature
+from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 
 
@@ -26,13 +26,13 @@ def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
 def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tensor | None]:
     own, x = graphs.schema, graphs.x
     node_type = graphs.node_type if own.node_types == schema.node_types else None
-    if schema.features == "degree":
-        if own.features != "degree":
+    if schema.counts_degrees:
+        if not own.counts_degrees:
             warnings.warn(
                 "the model sees node degrees only: the node features of these graphs are left out", stacklevel=3
             )
         return degree_feature(graphs.global_edge_index, len(x)), None
-    if own.features == "degree":
+    if own.counts_degrees:
         raise InvalidGraphs("graphs without node features", _expected_features(schema), "give x as in training")
     if schema.is_continuous:
         if own.node_sizes == (schema.node_width,):  # a few graphs can look one-hot by chance
@@ -44,10 +44,10 @@ def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tenso
         return x, node_type
     if own.is_continuous or own.num_columns != schema.num_columns:
         raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
-    if own.features == "types" and schema.features == "types":
+    if own.features == schema.features == "types":
         x = _renamed(x, own.node_types, schema.node_types, "node types")
         return x, x[:, 0]
-    if (own.features == "molecule") != (schema.features == "molecule"):
+    if own.has_atom_features != schema.has_atom_features:
         raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
     return x, node_type
 

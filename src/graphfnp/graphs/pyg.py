@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.degrees import DEGREE_SIZE, degree_feature
-from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges
 from graphfnp.graphs.labels import label_numbers
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointers

@@ -2,8 +2,7 @@
 
 from graphfnp.graphs.packed import Schema
 from graphfnp.kinds.molecules import Molecules
-from graphfnp.kinds.plain import PlainGraphs
-from graphfnp.kinds.sentences import Sentences
+from graphfnp.kinds.plain import PlainGraphs, Sentences
 
 KINDS: dict[str, type[PlainGraphs]] = {"graph": PlainGraphs, "text": Sentences, "molecule": Molecules}
 

@@ -5,17 +5,15 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import torch
-from rdkit import Chem, DataStructs
+from rdkit import Chem, DataStructs, rdBase
 from rdkit.Chem import rdFingerprintGenerator
 
 from graphfnp.chemistry.alerts import alerts_in
 from graphfnp.chemistry.atoms import read_token
-from graphfnp.chemistry.attachments import fragment_of, fragment_smiles
-from graphfnp.chemistry.fragments import fragments, units
+from graphfnp.chemistry.fragments import fragment_of, fragment_smiles, fragments, units
 from graphfnp.chemistry.patterns import smarts_of
-from graphfnp.chemistry.repair import repaired
 from graphfnp.chemistry.sketches import structure_to_mol
-from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.chemistry.structures import repaired, structure_to_smiles, structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure, substructure
 from graphfnp.kinds.plain import PlainGraphs
@@ -28,6 +26,8 @@ ORDERS = {"double": 2, "triple": 3}
 class Molecules(PlainGraphs):
     """Sizes count heavy atoms, where hydrogens are nodes."""
 
+    noun: ClassVar[str] = "molecule"
+    knows_alerts: ClassVar[bool] = True
     largest: ClassVar[int] = 14
     searched: ClassVar[int | None] = None
 
@@ -52,7 +52,7 @@ class Molecules(PlainGraphs):
 
     @property
     def nodes_per_size(self) -> float:
-        return 2.0 if self.schema.features != "molecule" and "H" in self.schema.node_types else 1.0
+        return 2.0 if not self.schema.has_atom_features and "H" in self.schema.node_types else 1.0
 
     def size(self, structure: Structure) -> int:
         return sum(self._element(kind) != 1 for kind in structure.node_type)
@@ -99,9 +99,18 @@ class Molecules(PlainGraphs):
             "smarts": smarts_of(structure, self.schema),
         }
 
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """RDKit's canonical SMILES of each; what does not parse stays as given."""
+        with rdBase.BlockLogs():
+            molecules = (Chem.MolFromSmiles(one) for one in texts)
+            return [Chem.MolToSmiles(mol) if mol else one for mol, one in zip(molecules, texts, strict=True)]
+
+    def molecule(self, structure: Structure) -> Chem.Mol | None:
+        return fragment_of(structure, self.schema)
+
     def alerts(self, structure: Structure) -> list[str]:
         """Where the structure was cut there is no hydrogen."""
-        molecule = fragment_of(structure, self.schema)
+        molecule = self.molecule(structure)
         return [] if molecule is None else list(alerts_in(molecule))
 
     def similarities(self, structures: Sequence[Structure], others: Sequence[Structure]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Plain graphs, and with them all that a kind of graphs can be asked."""
+"""Plain graphs, and with them all that a kind of graphs can be asked; sentences are trees of words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import torch
 
+from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.chemistry.structures import structures_from_graphs
-from graphfnp.graphs.motifs import motif_name
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, as_networkx, substructure
+from graphfnp.graphs.structure import Structure, as_networkx, motif_name, substructure
 from graphfnp.graphs.subgraphs import random_connected_nodes
 
 
@@ -19,6 +19,8 @@ class PlainGraphs:
 
     schema: Schema
 
+    noun: ClassVar[str] = "text"  # what the text of a graph is
+    knows_alerts: ClassVar[bool] = False
     smallest: ClassVar[int] = 3  # nodes of the smallest connected graph that is more than an edge
     largest: ClassVar[int] = 10  # nodes that a rationale may have
     searched: ClassVar[int | None] = 500  # graphs of each class in which a structure is sought; None: all
@@ -83,11 +85,35 @@ class PlainGraphs:
         """May a generator of structures place edges of this type?"""
         return True
 
+    # ---------------------------------------------------------------- sought
+
+    def substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
+        """Graphs in which structures can be sought; None where nodes have no types to go by."""
+        return None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+
+    def some_substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
+        """Of as many graphs as can be searched, evenly from each class."""
+        if self.searched is None:
+            return self.substructures(graphs)
+        chosen: list[torch.Tensor] = []
+        for label in range(graphs.num_classes):
+            own = torch.where(graphs.y == label)[0]
+            chosen.append(own[:: max(1, -(-len(own) // self.searched))])
+        return self.substructures(graphs.select(torch.cat(chosen).sort().values))
+
     # ---------------------------------------------------------------- named and compared
 
     def names(self, structure: Structure) -> dict[str, str | None]:
         """What a reader may call it: ``smiles``, ``fragment``, ``smarts``, ``motif``, ``words``."""
         return {"motif": motif_name(structure)}
+
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """Texts that are equal for equal graphs."""
+        return list(texts)
+
+    def molecule(self, structure: Structure) -> Any | None:
+        """As a chemist draws it, an RDKit molecule; None: as any graph is drawn."""
+        return None
 
     def alerts(self, structure: Structure) -> list[str]:
         """Structures it holds that experts warn of."""
@@ -100,3 +126,13 @@ class PlainGraphs:
         mine, theirs = ([as_networkx(one) for one in group] for group in (structures, others))
         same = nx.algorithms.isomorphism.categorical_node_match("kind", 0)
         return [float(any(nx.is_isomorphic(one, other, same) for other in theirs)) for one in mine]
+
+
+class Sentences(PlainGraphs):
+    """Two words can be a rationale, and it is called by its words."""
+
+    smallest: ClassVar[int] = 2
+    largest: ClassVar[int] = 8
+
+    def names(self, structure: Structure) -> dict[str, str | None]:
+        return {"words": " ".join(structure.names) or None}

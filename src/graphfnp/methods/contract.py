@@ -1,15 +1,15 @@
-"""GraphClassifier: the contract every method implements, and the phases training walks through."""
+"""GraphClassifier: the contract every method implements; RationaleModel: what those with rationales say besides."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointers
 from graphfnp.graphs.structure import Structure
@@ -19,25 +19,33 @@ LossTerms = dict[str, Tensor]  # named terms; training sums them
 ADAM = partial(torch.optim.Adam, fused=True)  # all parameters in one pass
 
 
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """A batch, and what all draws and all phases share of it; a method that shares more extends it."""
+
+    batch: Batch
+    state: Tensor  # [..., graphs, dims]
+
+
+E = TypeVar("E", bound=Encoding)
+
+
 @dataclass(frozen=True)
 class Phase:
-    """These parameters descend this loss.
-
-    ``loss(batch, encoded)`` gets what :meth:`GraphClassifier.encode` returned, computed once for all phases of a step.
-    """
+    """These parameters descend this loss of an :class:`Encoding`, which is computed once for all phases of a step."""
 
     name: str
     parameters: list[nn.Parameter]
-    loss: Callable[[Batch, Any], LossTerms]
+    loss: Callable[[Any], LossTerms]
     learning_rate_scale: float = 1.0
     optimizer: Callable[..., torch.optim.Optimizer] = ADAM
 
 
-class GraphClassifier(nn.Module, ABC):
+class GraphClassifier(nn.Module, ABC, Generic[E]):
     """Turns a batch of graphs into draws of class logits.
 
-        encoded = classifier.encode(batch)                        # the work all draws share, once
-        logits = classifier.draw_logits(batch, 100, seed=0, encoded=encoded)   # [100, graphs, classes]
+        encoded = classifier.encode(batch)                     # the work all draws share, once
+        logits = classifier.draw_logits(encoded, 100, seed=0)  # [100, graphs, classes]
 
     A draw is a function: draw s uses the same noise for every graph, so a graph's logits do not depend on which other
     graphs are in the batch, nor on their order.
@@ -63,22 +71,22 @@ class GraphClassifier(nn.Module, ABC):
     # ---------------------------------------------------------------- what a method must say
 
     @abstractmethod
-    def encode(self, batch: Batch) -> Any:
+    def encode(self, batch: Batch) -> E:
         """The work that all draws and all phases share."""
 
     @abstractmethod
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        """[graphs, dims]: one deterministic vector for each graph."""
-
-    @abstractmethod
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+    def draw_logits(self, encoded: E, num_draws: int, seed: int = 0) -> Tensor:
         """[draws, graphs, classes], uncalibrated; a function of the weights, the graphs and the seed alone."""
 
     @abstractmethod
-    def loss(self, batch: Batch, encoded: Any) -> LossTerms:
+    def loss(self, encoded: E) -> LossTerms:
         """The named terms that training sums (when there is one phase)."""
 
     # ---------------------------------------------------------------- what a method may say
+
+    def embed(self, encoded: E) -> Tensor:
+        """[graphs, dims]: one deterministic vector for each graph."""
+        return encoded.state
 
     def phases(self) -> list[Phase]:
         """Walked in order on every mini-batch; together they hold every parameter once. No phase: no epochs."""
@@ -100,45 +108,20 @@ class GraphClassifier(nn.Module, ABC):
     def make_room(self, tensors: Mapping[str, Tensor]) -> None:
         """Called before the tensors of a trained model are loaded: what was learned in size becomes as large."""
 
-    def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
+    def distance(self, encoded: E) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""
         return None
 
-    def rationales(self) -> Rationales | None:
-        """What the model looks for, not yet decoded; None if the method has no rationales."""
-        return None
-
-    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor | None:
-        """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
-        return None
-
-    def decode(
-        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Any = None
-    ) -> list[Structure]:
-        """One graph of the given size for each embedding, within ``rules`` (decoder/sampling.py) if given."""
-        raise NotImplementedError(f"{type(self).__name__} has no decoder")
-
-    def correlation_probability(self, batch: Batch, encoded: Any = None) -> Tensor:
-        """[graphs, rationales]: kappa at the means."""
-        raise NotImplementedError(f"{type(self).__name__} has no rationales")
-
-    def node_correlation(self, batch: Batch) -> Tensor:
-        """[nodes, rationales]: kappa of each node, its state standing for that of a graph."""
-        raise NotImplementedError(f"{type(self).__name__} has no rationales")
-
-    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        """[draws, graphs, dims]; the same vector in every draw unless the method's embedding is random."""
-        return self.embed(batch, encoded).expand(num_draws, -1, -1)
-
-    def mean_correlation(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor | None:
-        """[graphs, rationales]: how often each rationale is correlated with each graph."""
+    @property
+    def rationale_model(self) -> "RationaleModel | None":
+        """The classifier itself if it has rationales."""
         return None
 
     def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
         """(backbone, head) if a prediction is head(relu(mean of node states)), which explainers can take apart."""
         return None
 
-    def diagnostics(self, batch: Batch, encoded: Any = None) -> dict[str, float]:
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
         """Numbers that show whether the method's parts are alive, for the epoch log."""
         return {}
 
@@ -173,8 +156,53 @@ class GraphClassifier(nn.Module, ABC):
         seen = Batch(
             x, edge_index, owner, pointers(sizes), owner.new_full((len(sizes),), -1), edge_attr, undirected=False
         )
-        logits = self.draw_logits(seen, num_draws)
+        logits = self.draw_logits(self.encode(seen), num_draws)
         return torch.logsumexp(logits.log_softmax(-1), dim=0) - torch.log(torch.tensor(float(num_draws)))
+
+
+class RationaleModel(GraphClassifier[E]):
+    """A classifier whose predictions lean on rationales, and that can say which, how much, and what they look like."""
+
+    @property
+    def rationale_model(self) -> "RationaleModel | None":
+        return self
+
+    @abstractmethod
+    def rationales(self) -> Rationales:
+        """What the model looks for, not yet decoded."""
+
+    @abstractmethod
+    def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor:
+        """[draws, rationales, dims], in the space of :meth:`embedding_draws`."""
+
+    @abstractmethod
+    def embedding_draws(self, encoded: E, num_draws: int, seed: int = 0) -> Tensor:
+        """[draws, graphs, dims]"""
+
+    @abstractmethod
+    def correlation_probability(self, encoded: E) -> Tensor:
+        """[graphs, rationales]: kappa at the means."""
+
+    @abstractmethod
+    def mean_correlation(self, encoded: E, num_draws: int, seed: int = 0) -> Tensor:
+        """[graphs, rationales]: how often each rationale is correlated with each graph."""
+
+    @abstractmethod
+    def node_correlation(self, batch: Batch) -> Tensor:
+        """[nodes, rationales]: kappa of each node, its state standing for that of a graph."""
+
+    @abstractmethod
+    def decode(
+        self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Any = None
+    ) -> list[Structure]:
+        """One graph of the given size for each embedding, within ``rules`` (decoder/sampling.py) if given."""
+
+
+def with_rationales(classifier: GraphClassifier) -> RationaleModel:
+    """The classifier as one that has rationales; InvalidGraphs if it has none."""
+    if classifier.rationale_model is None:
+        raise InvalidGraphs("a method without rationales", "a graphfnp model", "train with --method graphfnp")
+    return classifier.rationale_model
 
 
 def check_partition(classifier: GraphClassifier, phases: Iterable[Phase]) -> None:

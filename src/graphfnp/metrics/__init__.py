@@ -2,11 +2,9 @@
 
 PUBLIC = {  # what other packages may use, by module
     "calibration_error": "reliability_bins",
-    "conformal_scores": "conformal_scores",
     "evaluation": "evaluate evaluate_part rationale_scores",
     "explanation": "edge_roc_auc label_fidelity precision_at_k probability_fidelity sparsity stability",
     "links": "link_scores",
     "rationale_f1": "rationale_f1",
-    "scores": "all_scores negative_log_likelihood",
-    "selective": "risk_coverage",
+    "scores": "all_scores conformal_scores negative_log_likelihood risk_coverage",
 }

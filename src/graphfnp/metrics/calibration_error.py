@@ -94,17 +94,15 @@ def bootstrap_interval(
     return low, high
 
 
-def calibration_floor(
-    probabilities: Tensor, bins: int = 15, resamples: int = 1000, seed: int = 0, mode: Mode = "top_label"
-) -> float:
+def calibration_floor(probabilities: Tensor, resamples: int = 1000, mode: Mode = "top_label") -> float:
     """The mean ECE of a perfectly calibrated model with these probabilities: labels are drawn from them."""
-    generator = stream(seed, "calibration floor")
+    generator = stream(0, "calibration floor")
     thresholds = probabilities.cumsum(-1)[:, :-1]
     found = []
     for block in _blocks(resamples, probabilities.numel()):
         uniform = torch.rand(block, len(probabilities), 1, generator=generator, dtype=probabilities.dtype)
         y = (uniform >= thresholds).sum(-1)
-        found.append(expected_calibration_error(probabilities, y, bins, mode))
+        found.append(expected_calibration_error(probabilities, y, mode=mode))
     return float(torch.cat(found).mean())
 
 

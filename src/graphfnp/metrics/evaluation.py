@@ -10,13 +10,12 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.methods.contract import GraphClassifier
-from graphfnp.metrics.conformal_scores import conformal_scores
+from graphfnp.methods.contract import RationaleModel
 from graphfnp.metrics.rationale_f1 import rationale_f1_of_chunks
-from graphfnp.metrics.scores import all_scores
+from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.domain import VERDICTS
-from graphfnp.prediction.label_shift import assumed_mix, label_shift
+from graphfnp.prediction.domain import VERDICTS, Placement
+from graphfnp.prediction.label_mix import assumed_mix, label_shift
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.predictions import Predictions
 
@@ -37,14 +36,13 @@ def evaluate(
         )
     predictions = predict(model, graphs, num_draws, seed)
     metrics: dict[str, Any] = all_scores(predictions)
-    rationales = model.classifier.rationales()
-    if rationales is not None:
-        metrics.update(rationale_scores(model.classifier, graphs, rationales.label, seed))
+    if model.classifier.rationale_model is not None:
+        metrics.update(rationale_scores(model.classifier.rationale_model, graphs, seed))
     sets = conformal_sets(model, predictions)
     if model.conformal is not None and sets is not None:
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
-    if predictions.domain is not None:
-        metrics["domain"] = _by_verdict(predictions.labelled())
+    if (domain := predictions.labelled().domain) is not None:
+        metrics["domain"] = _by_verdict(domain, predictions.labelled())
     metrics["classes"] = list(graphs.schema.class_names)
     metrics["label_mix"] = assumed_mix(model)
     metrics["calibration"] = model.calibration.to_json()
@@ -58,18 +56,18 @@ def evaluate_part(model: TrainedModel, dataset: Dataset, part: str, seed: int = 
     return metrics
 
 
-def _by_verdict(predictions: Predictions) -> dict[str, dict[str, float | None]]:
+def _by_verdict(domain: Placement, predictions: Predictions) -> dict[str, dict[str, float | None]]:
     """How many graphs each verdict of the domain has, and how often the prediction is right among them."""
-    assert predictions.domain is not None
-    verdicts, right = predictions.domain.verdicts, (predictions.label == predictions.y).tolist()
-    found = {name: [ok for ok, said in zip(right, verdicts, strict=True) if said == name] for name in VERDICTS}
+    right = (predictions.label == predictions.y).tolist()
+    found = {name: [ok for ok, said in zip(right, domain.verdicts, strict=True) if said == name] for name in VERDICTS}
     return {
         name: {"graphs": len(some), "accuracy": sum(some) / len(some) if some else None} for name, some in found.items()
     }
 
 
-def rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: Tensor, seed: int) -> dict[str, Any]:
-    """Rationale F1 of a classifier that has rationales, with K = 1 and 3, binary and macro."""
+def rationale_scores(classifier: RationaleModel, graphs: PackedGraphs, seed: int) -> dict[str, Any]:
+    """Rationale F1 with K = 1 and 3, binary and macro."""
+    label = classifier.rationales().label
     scores = {
         k: rationale_f1_of_chunks(_embedding_chunks(classifier, graphs, seed), label, graphs.y, neighbours=k)
         for k in NEIGHBOURS
@@ -83,16 +81,14 @@ def rationale_scores(classifier: GraphClassifier, graphs: PackedGraphs, label: T
 
 
 @torch.no_grad()
-def _embedding_chunks(classifier: GraphClassifier, graphs: PackedGraphs, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _embedding_chunks(classifier: RationaleModel, graphs: PackedGraphs, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Sampled embeddings of graphs and rationales, a few draws at a time; graphs are encoded once."""
     classifier.eval()
-    batches = [(batch, classifier.encode(batch)) for batch in graphs.batches(256, node_budget=16384)]
-    width = classifier.embed(*batches[0]).shape[1]
+    encodings = [classifier.encode(batch) for batch in graphs.batches(256, node_budget=16384)]
+    width = classifier.embed(encodings[0]).shape[1]
     size = min(CHUNK, max(1, MOST_NUMBERS // (len(graphs) * width)))
     for start in range(0, RATIONALE_DRAWS, size):
         # A seed a chunk: draws within a chunk are even, chunks are independent.
         draws = min(size, RATIONALE_DRAWS - start)
-        parts = [classifier.embedding_draws(batch, draws, seed + start, encoded) for batch, encoded in batches]
-        rationale_draws = classifier.rationale_draws(draws, seed + start)
-        assert rationale_draws is not None
-        yield torch.cat(parts, dim=1), rationale_draws
+        parts = [classifier.embedding_draws(encoded, draws, seed + start) for encoded in encodings]
+        yield torch.cat(parts, dim=1), classifier.rationale_draws(draws, seed + start)

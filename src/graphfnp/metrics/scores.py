@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,8 +14,29 @@ from graphfnp.metrics.calibration_error import (
     equal_width,
     expected_calibration_error,
 )
-from graphfnp.metrics.selective import risk_coverage
 from graphfnp.prediction.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Share of errors among the most certain graphs, for every number of graphs kept."""
+
+    coverage: Tensor  # [N]: 1 / N ... 1
+    risk: Tensor  # [N]
+    area: float  # mean risk over all coverages (AURC): less is better
+
+
+def risk_coverage(uncertainty: Tensor, error: Tensor) -> RiskCoverage:
+    """risk(n / N) = mean error (0/1 or any loss, [N]) of the n graphs of least uncertainty.
+
+    Equally uncertain graphs each count with their mean error: what a random order among them gives on average.
+    """
+    _, group = torch.unique(uncertainty, return_inverse=True)  # groups are numbered by rising uncertainty
+    size = torch.bincount(group).double()
+    mean = torch.bincount(group, weights=error.double()) / size
+    kept = torch.arange(1, len(error) + 1, dtype=torch.double)
+    risk = mean[group.sort().values].cumsum(0) / kept
+    return RiskCoverage(kept / max(len(error), 1), risk, float(risk.mean()))
 
 
 def accuracy(probabilities: Tensor, y: Tensor) -> Tensor:
@@ -123,3 +145,24 @@ def _against_the_rest(score: Callable[..., float], probabilities: Tensor, y: Ten
         return None
     classes = [1] if probabilities.shape[-1] == 2 else present
     return float(sum(score((y == k).numpy(), probabilities[:, k].numpy()) for k in classes) / len(classes))
+
+
+def conformal_scores(sets: Tensor, y: Tensor) -> dict[str, Any]:
+    """Coverage overall and for each class, and sizes, of sets bool [N, K] and labels [N], -1 where unknown.
+
+    Coverage is over labelled graphs, sizes are over all; None where there are none.
+    """
+    known = y >= 0
+    covered = sets[known].gather(1, y[known, None])[:, 0].double()
+    size = sets.sum(-1)
+
+    def mean(values: Tensor) -> float | None:
+        return float(values.double().mean()) if len(values) else None
+
+    return {
+        "coverage": mean(covered),
+        "coverage_per_class": [mean(covered[y[known] == k]) for k in range(sets.shape[1])],
+        "mean_size": mean(size),
+        "singletons": mean(size == 1),
+        "empty": mean(size == 0),
+    }

@@ -2,15 +2,13 @@
 
 PUBLIC = {  # what other packages may use, by module
     "backbone": "Backbone BackboneConfig ModuleBackbone make_backbone",
-    "bernoulli": "hard_bernoulli log_one_minus_exp relaxed_bernoulli",
     "convolutions": "GCNLayer",
-    "draws": "DrawKind normal_draws uniform_draws",
+    "distributions": "DrawKind Gaussian hard_bernoulli kl_divergence "
+    "log_one_minus_exp normal_draws relaxed_bernoulli uniform_draws",
     "features": "NodeInput",
-    "gaussian": "Gaussian kl_divergence",
     "graph_network": "GraphNetwork WeightVector",
     "k_means": "k_means",
     "mean_state": "mean_state",
-    "mlp": "mlp",
+    "mlp": "mlp normalised running_statistics",
     "neighbourhood": "mean_pool",
-    "normalisation": "normalised running_statistics",
 }

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
-from graphfnp.networks.convolutions import LAYERS
-from graphfnp.networks.features import NodeInput
-from graphfnp.networks.normalisation import normalised
+from graphfnp.networks.convolutions import LAYERS, Edges, GCNLayer
+from graphfnp.networks.features import CategoryEmbedding, NodeInput
+from graphfnp.networks.mlp import normalised
 
 BackboneName = Literal["gcn", "gat", "gin", "sage", "ggnn", "pna"]
 
@@ -57,12 +57,20 @@ class Backbone(nn.Module):
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """[nodes, out_width]; ``edge_weight`` [edges] scales messages, for methods that attend to or drop edges."""
         edges = self.layers[0].edges(batch, self.edge_sizes, edge_weight)  # type: ignore[operator]
-        h = self.input(batch.x)
-        for position, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            if position:
-                h = self.dropout(torch.relu(h))
-            h = normalised(norm, layer(h, edges))
+        h = normalised(self.norms[0], self._first(batch.x, edges))
+        for layer, norm in zip(self.layers[1:], self.norms[1:], strict=True):
+            h = normalised(norm, layer(self.dropout(torch.relu(h)), edges))
         return h
+
+    def _first(self, x: Tensor, edges: Edges) -> Tensor:
+        """The first layer; while a GCN learns, its weights act on the few distinct rows of x instead of on all."""
+        layer, embedding = self.layers[0], self.input.embedding
+        plain = isinstance(layer, GCNLayer) and isinstance(embedding, CategoryEmbedding) and not x.is_floating_point()
+        if not (plain and self.training):  # who looks into a model that does not learn finds every part at work
+            return layer(self.input(x), edges)
+        assert isinstance(layer, GCNLayer)
+        assert isinstance(embedding, CategoryEmbedding)
+        return layer.spread(embedding.through(x, layer.linear.weight, layer.linear.bias), edges)
 
 
 class ModuleBackbone(nn.Module):

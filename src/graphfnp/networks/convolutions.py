@@ -46,9 +46,12 @@ class GCNLayer(nn.Module):
         )
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        h = self.linear(h)
+        return self.spread(self.linear(h), edges)
+
+    def spread(self, h: Tensor, edges: Edges) -> Tensor:
+        """For h W^T + b."""
         assert edges.scale is not None
-        return torch.addcmul(self.sum(h, edges.neighbours), h, edges.scale)
+        return self.sum(h, edges.neighbours).addcmul_(h, edges.scale)
 
 
 class SAGELayer(nn.Module):

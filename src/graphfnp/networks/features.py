@@ -24,19 +24,21 @@ class CategoryEmbedding(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         return self._looked_up(values, self.table)
 
-    def through(self, values: Tensor, weight: Tensor) -> Tensor:
-        """``linear(self(values), weight)``: products for values, not for rows, and sums for distinct rows."""
+    def through(self, values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """``linear(self(values), weight, bias)``: products for values, not for rows, and sums for distinct rows."""
         table = self.table @ weight.t()
+        if bias is not None:
+            table = table + bias / len(self.sizes)  # a row is a sum of as many
         if values.shape[1] == 1 or prod(self.sizes) >= 2**62:
             return self._looked_up(values, table)
         sizes = torch.tensor(self.sizes, device=values.device)
         strides = sizes.cumprod(0) // sizes
         kinds, kind = (values * strides).sum(1).unique(return_inverse=True)
-        return self._looked_up(kinds.unsqueeze(1) // strides % sizes, table)[kind]
+        return self._looked_up(kinds.unsqueeze(1) // strides % sizes, table).index_select(0, kind)
 
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         if values.shape[1] == 1:
-            return table[values[:, 0]]
+            return table.index_select(0, values[:, 0])
         return nn.functional.embedding_bag(values + self.offsets, table, mode="sum")
 
 

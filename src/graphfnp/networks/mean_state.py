@@ -31,15 +31,17 @@ def mean_state(backbone: Backbone | ModuleBackbone, batch: Batch) -> Tensor:
 
 
 def _is_plain(backbone: Backbone) -> bool:
-    """GCN layers, at least two, on categories, no part in training, watched by nobody."""
-    parts = list(backbone.modules())
+    """GCN layers, at least two, on categories, nothing that training would change, watched by nobody."""
+    parts, dropout = list(backbone.modules()), backbone.dropout
     return (
         len(backbone.layers) > 1
         and all(type(layer) is GCNLayer for layer in backbone.layers)
         and all(isinstance(norm, nn.BatchNorm1d | nn.Identity) for norm in backbone.norms)
         and type(backbone.input.embedding) is CategoryEmbedding
-        and type(backbone.dropout) is nn.Dropout  # not one that also drops in predictions
-        and not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in parts)
+        and type(dropout) is nn.Dropout  # not one that also drops in predictions
+        and not (dropout.training and dropout.p)
+        and not any(norm.training for norm in backbone.norms if isinstance(norm, nn.BatchNorm1d))
+        and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
         and not any(part.masked for part in parts if isinstance(part, NeighbourSum))
     )
 

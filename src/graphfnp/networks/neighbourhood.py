@@ -88,7 +88,7 @@ class NeighbourSum(nn.Module):
             return self.summed(x, edges.edge_index, edges.weight, edge)
         out = _SymmetricProduct.apply(edges.matrix, x)
         if self.edge_embedding is not None and edges.edge_sum is not None:
-            out = torch.addmm(out, edges.edge_sum, self.edge_embedding.table)
+            out.addmm_(edges.edge_sum, self.edge_embedding.table)
         return out
 
     def summed(self, x: Tensor, edge_index: Tensor, weight: Tensor, edge: Tensor | None) -> Tensor:

@@ -3,16 +3,15 @@
 PUBLIC = {  # what other packages may use, by module
     "arrow": "column",
     "calibrate": "calibrate labelled checked_kind cross_fitted fit_held_out held_back",
-    "calibration": "Calibration",
-    "calibration_kinds": "Kind fit_calibration",
+    "calibration": "Calibration Kind fit_calibration",
     "conformal": "LEVEL Conformal",
-    "domain": "EDGE UNLIKE VERDICTS Domain",
-    "label_mix": "ESTIMATE TRAINING label_shares mix_told mix_words read_mix",
-    "label_shift": "FEWEST_GRAPHS as_trained assumed_mix estimated_mix for_mix label_shift moved_to_mix",
-    "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel collect conformal_sets fit_domain "
-    "graphs_of predict",
+    "domain": "EDGE UNLIKE VERDICTS Domain Placement",
+    "label_mix": "ESTIMATE FEWEST_GRAPHS TRAINING as_trained assumed_mix estimated_mix "
+    "for_mix label_shares label_shift mix_told mix_words moved_to_mix read_mix",
+    "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel "
+    "collect conformal_sets fit_domain graphs_of predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
-    "saving": "DOMAIN FORMAT MODEL_RECORD MODEL_TENSORS save_model",
     "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
+    "saving": "DOMAIN FORMAT MODEL_RECORD MODEL_TENSORS save_model",
 }

@@ -1,6 +1,8 @@
-"""Columns of Arrow without pandas, which ``pa.array`` imports to ask whether it is given any of its own."""
+"""Columns of Arrow without pandas, which ``pa.array`` imports if it is there; and as JSON, for CSV."""
 
+import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,3 +26,26 @@ def _texts(values: Sequence[str | None]) -> pa.Array:
     known = np.packbits(np.array([text is not None for text in values], dtype=bool), bitorder="little")
     buffers = [pa.py_buffer(known), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def json_texts(values: pa.Array) -> list[str | None]:
+    """JSON of each value, None where there is none."""
+    there = values.is_valid().to_pylist()
+    return [text if known else None for text, known in zip(_items(values), there, strict=True)]
+
+
+def _items(values: pa.Array) -> list[str]:
+    """The same with ``null``, as it stands inside a list or a structure."""
+    if pa.types.is_list(values.type):
+        items = _items(values.values)
+        return [f"[{','.join(items[start:end])}]" for start, end in pairwise(values.offsets.to_pylist())]
+    if pa.types.is_struct(values.type):
+        names = [json.dumps(field.name) for field in values.type]
+        columns = [_items(values.field(place)) for place in range(len(names))]
+        form = "{" + ",".join(f"{name}:%s" for name in names) + "}"
+        return [form % parts for parts in zip(*columns, strict=True)]
+    known = values.to_pylist()
+    if pa.types.is_string(values.type):
+        written = {text: json.dumps(text, ensure_ascii=False) for text in set(known)}
+        return [written[text] for text in known]
+    return ["null" if number is None else repr(number) for number in known]

@@ -10,10 +10,10 @@ from torch import Tensor
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import KINDS, Kind, fit_calibration
+from graphfnp.prediction.calibration import KINDS, SCALINGS, Calibration, Kind, fit_calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal, fit_conformal
 from graphfnp.prediction.label_mix import label_shares
+from graphfnp.prediction.offset import with_offset
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, collect
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.randomness import stream
@@ -43,6 +43,7 @@ def fit_held_out(
     back = held_back(y, conformal_share, seed)
     used = raw.select(~back)
     calibration = fit_calibration(kind, used.logits, y[~back], class_weight, prior)
+    calibration = with_offset(calibration, used.logits, y[~back])
     judged = back if back.any() else torch.ones_like(back)
     probabilities = calibration.apply(raw.logits).mean(0)
     return calibration, fit_conformal(probabilities[judged], y[judged], held_back=bool(back.any()))
@@ -109,7 +110,7 @@ def _fit_for_own_mix(
     the mix the logits assume, and Bayes' rule does the rest.
     """
     prior, shares = model.calibration.prior, label_shares(y, raw.logits.shape[-1])
-    if kind in ("vector", "isotonic") or not prior:
+    if SCALINGS[kind].learns_mix or not prior:
         return fit_held_out(raw, y, kind, conformal_share, seed)
     weight = torch.tensor(prior).double() / torch.tensor(shares).double().clamp(min=1 / len(y))
     calibration, conformal = fit_held_out(raw, y, kind, conformal_share, seed, weight, prior)

@@ -1,17 +1,33 @@
 """Calibration as a value: how raw draws of logits become the probabilities that are given out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from math import exp
-from typing import Any
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig, InvalidRun, listed
-from graphfnp.prediction.isotonic import Curve, through_curves
-from graphfnp.prediction.raking import rake, reweighed
+from graphfnp.prediction.scalings import (
+    Curve,
+    IsotonicScaling,
+    SoftTemperature,
+    Temperature,
+    Unscaled,
+    VectorScaling,
+    reweighed,
+)
 
+Kind = Literal["soft", "temperature", "vector", "isotonic", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Scaling = Temperature | VectorScaling | IsotonicScaling
+SCALINGS: dict[Kind, type[Scaling]] = {
+    "soft": SoftTemperature, "temperature": Temperature, "vector": VectorScaling, "isotonic": IsotonicScaling,
+    "none": Unscaled,
+}  # fmt: skip
+FIELDS = ("temperature", "scale", "offset", "isotonic", "prior", "log_prior")  # of a record
+FEWEST_GRAPHS = 10  # with labels, below which nothing is fitted
 BY_DISTANCE = ("gate", "fallback")  # of earlier versions, which wrote 0 where there was none
 SAME_MIX = 1e-6  # largest |log ratio| of shares that are the same but for rounding
 LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could not be corrected for
@@ -19,27 +35,19 @@ LEAST_SHARE = 1e-4  # of a class in a label mix: one that never occurred could n
 
 @dataclass(frozen=True)
 class Calibration:
-    """p_s = softmax(scale f_s / temperature + offset), then isotonic curves, then Bayes' rule for the label mix.
+    """A scaling of the logits, then Bayes' rule for the label mix.
 
-    The curves act on the mean over draws s, which the draws follow. ``log_prior`` (log of new over old class frequency)
-    moves every draw to another label mix: p'_s[k] is proportional to p_s[k] exp(log_prior[k]).
+    ``log_prior`` (log of new over old class frequency) moves every draw to another label mix: p'_s[k] is proportional
+    to p_s[k] exp(log_prior[k]).
     """
 
-    temperature: float = 1.0
-    scale: tuple[float, ...] = ()  # one for each class, as the offset: vector scaling
-    offset: tuple[float, ...] = ()
-    isotonic: tuple[Curve, ...] = ()  # one for each class
+    scaling: Scaling = field(default_factory=Temperature)
     prior: tuple[float, ...] = ()  # label mix that the probabilities assume before log_prior; (): not known
     log_prior: tuple[float, ...] = ()
 
     def apply(self, logits: Tensor) -> Tensor:
         """Probabilities [S, N, K] of logits [S, N, K]."""
-        scaled = logits / self.temperature
-        if self.scale:
-            scaled = scaled * logits.new_tensor(self.scale) + logits.new_tensor(self.offset)
-        draws = scaled.softmax(-1)
-        if self.isotonic:
-            draws = rake(draws, through_curves(self.isotonic, draws.mean(0)))
+        draws = self.scaling.apply(logits)
         return reweighed(draws, self.log_prior) if self.log_prior else draws
 
     def before_log_prior(self, draws: Tensor) -> Tensor:
@@ -74,9 +82,9 @@ class Calibration:
         return replace(self, log_prior=() if ratio.abs().max() < SAME_MIX else tuple(ratio.tolist()))
 
     def to_json(self) -> dict:
-        """Plain numbers; what is at its default is left out, but for the temperature."""
-        start = Calibration()
-        return {k: value for k, value in asdict(self).items() if k == "temperature" or value != getattr(start, k)}
+        """Plain numbers of the scaling, and of the label mix where it is known."""
+        mix = {"prior": self.prior, "log_prior": self.log_prior}
+        return {**self.scaling.to_json(), **{name: value for name, value in mix.items() if value}}
 
     @classmethod
     def from_json(cls, record: Mapping) -> "Calibration":
@@ -87,9 +95,37 @@ class Calibration:
                 "train again with this version, or use the version that trained it",
             )
         record = {name: value for name, value in record.items() if name not in BY_DISTANCE}
-        names = [field.name for field in fields(cls)]
-        if unknown := sorted(set(record) - set(names)):
-            raise InvalidConfig(f"calibration with {listed(unknown)}", f"only {listed(names, 9)}", "remove the others")
-        values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in record.items()}
-        values["isotonic"] = tuple(Curve.from_json(curve) for curve in record.get("isotonic", ()))
-        return cls(**values)
+        if unknown := sorted(set(record) - set(FIELDS)):
+            raise InvalidConfig(f"calibration with {listed(unknown)}", f"only {listed(FIELDS, 9)}", "remove the others")
+        temperature = record.get("temperature", 1.0)
+        if temperature != 1 and (record.get("isotonic") or record.get("scale")):
+            raise InvalidRun(
+                f"a calibration of temperature {temperature:g} with another scaling", "one scaling", "calibrate again"
+            )
+        scaling: Scaling = Temperature(temperature, tuple(record.get("offset", ())))
+        if record.get("isotonic"):
+            scaling = IsotonicScaling(tuple(Curve.from_json(curve) for curve in record["isotonic"]))
+        elif record.get("scale"):
+            scaling = VectorScaling(tuple(record["scale"]), tuple(record["offset"]))
+        return cls(scaling, tuple(record.get("prior", ())), tuple(record.get("log_prior", ())))
+
+
+def fit_calibration(
+    kind: Kind, logits: Tensor, y: Tensor, class_weight: Tensor | None = None, prior: Sequence[float] = ()
+) -> Calibration:
+    """A calibration of the named kind for logits [S, N, K] and labels [N], -1 where unknown.
+
+    ``prior`` is the label mix the logits assume. Vector and isotonic scaling would learn the mix of the held-out labels
+    along with the rest: each class is weighed so that the mix stays the prior, or without one becomes the labels' own.
+    Labels that cannot tell (fewer than ten, or of one class) and logits that are not finite give the identity.
+    """
+    scaling, prior, known = SCALINGS[kind], tuple(prior), y >= 0
+    logits, y = logits[:, known].detach(), y[known]
+    if len(y) < FEWEST_GRAPHS or len(y.unique()) < 2 or not logits.isfinite().all():
+        return Calibration(prior=prior)
+    weight = torch.ones(len(y)) if class_weight is None else class_weight[y]
+    if scaling.learns_mix:
+        share = torch.bincount(y, minlength=logits.shape[-1]).double() / len(y)
+        weight = (torch.tensor(prior).double() / share)[y] if prior else torch.ones(len(y))
+        prior = prior or tuple(share.tolist())
+    return Calibration(scaling.fit(logits, y, weight), prior)

@@ -56,13 +56,13 @@ class Conformal:
         }
 
     def notes(self, class_names: Sequence[str], level: float = LEVEL) -> list[str]:
-        """A sentence for each class that is in every set because too few held-out graphs could rule it out."""
+        """A sentence on the classes that are in every set because they have too few held-out graphs."""
+        always = self.facts(level)["classes_in_every_set"]
+        if not always:
+            return []
         needed = ceil(level / (1 - level) - ROUNDING)
-        return [
-            f"{class_names[k]!r} is in every {100 * level:g} % set: it has {len(self.scores[k])} held-out graphs, "
-            f"and ruling it out takes {needed}"
-            for k in self.facts(level)["classes_in_every_set"]
-        ]
+        each = ", ".join(f"{class_names[k]} {len(self.scores[k])}" for k in always)
+        return [f"in every {100 * level:g} % set for want of held-out graphs, of which a class needs {needed}: {each}"]
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

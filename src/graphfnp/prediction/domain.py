@@ -25,6 +25,7 @@ STORED_AS = "strangeness"  # name of the nonconformity scores in files
 NEAREST = 3
 EDGE, UNLIKE = 0.9, 0.975  # scores; above 0.975 are nearly all shuffled molecules, above 0.99 a third of them
 VERDICTS = ("in domain", "edge", "unlike the training data")
+Steps = tuple[np.ndarray, np.ndarray]  # distinct values, and the share below each
 
 
 def verdict(score: float) -> str:
@@ -92,7 +93,7 @@ class Domain:
         distance, nearest, similarity = (torch.cat(some, dim=-1) for some in zip(*parts, strict=True))
         names = self.text
         text = None if names is None else [tuple(names[j] for j in one) for one in nearest.T.tolist()]
-        score = _share_below(self.nonconformity, self._nonconformity(distance))
+        score = _share_below(self._steps[-1], self._nonconformity(distance))
         return Placement(score.float(), self.row[nearest.T], similarity.T, text)
 
     def renumbered(self, row: Tensor) -> "Domain":
@@ -101,7 +102,8 @@ class Domain:
 
     def _chunks(self, graphs: PackedGraphs, embedding: Tensor):
         for index in torch.arange(len(graphs)).split(CHUNK):
-            bits = None if self.fingerprints is None else fingerprints(graphs.select(index))
+            some = graphs if len(index) == len(graphs) else graphs.select(index)
+            bits = None if self.fingerprints is None else fingerprints(some)
             yield bits, (embedding[index].float() - self.centre) @ self.whitening
 
     @cached_property
@@ -109,6 +111,11 @@ class Domain:
         """The whitened embeddings in the precision of products, and their squared lengths."""
         embedding = self.embedding.float()
         return embedding, embedding.square().sum(1)
+
+    @cached_property
+    def _steps(self) -> "list[Steps]":
+        """Of the distances of each view, and of the nonconformity."""
+        return [_steps(known) for known in (*self.left_out, self.nonconformity)]
 
     def _near(self, bits: Fingerprints | None, white: Tensor, own: Tensor | None = None) -> tuple[Tensor, ...]:
         """Distances [views, graphs], nearest [NEAREST, graphs] and their similarity; ``own`` reference is left out."""
@@ -132,7 +139,7 @@ class Domain:
     def _nonconformity(self, distance: Tensor) -> Tensor:
         """-sum_v log p_v of distances [views, graphs]."""
         count = self.left_out.shape[1]
-        below = [_share_below(known, d) for known, d in zip(self.left_out, distance, strict=True)]
+        below = [_share_below(steps, d) for steps, d in zip(self._steps[:-1], distance, strict=True)]
         return -torch.log1p(-torch.stack(below) * count / (count + 1)).sum(0)
 
     # ---------------------------------------------------------------- keeping
@@ -196,8 +203,12 @@ def _distances(a: Tensor, b: Tensor, squared_b: Tensor) -> Tensor:
     return squared.sub_(2 * a @ b.T).clamp_(min=0).sqrt_()
 
 
-def _share_below(known: Tensor, values: Tensor) -> Tensor:
-    """The share of ascending ``known`` that is less than each value, interpolated between them: no jumps by noise."""
+def _steps(known: Tensor) -> Steps:
+    """The distinct values of ``known``, which ascends, and the share of it that is less than each."""
     distinct, count = known.double().unique_consecutive(return_counts=True)
-    below = (count.cumsum(0) - count).numpy() / max(len(known), 1)
-    return torch.from_numpy(np.interp(values.double().numpy(), distinct.numpy(), below, right=1.0))
+    return distinct.numpy(), (count.cumsum(0) - count).numpy() / max(len(known), 1)
+
+
+def _share_below(steps: Steps, values: Tensor) -> Tensor:
+    """The share that is less than each value, interpolated between the steps: no jumps by noise."""
+    return torch.from_numpy(np.interp(values.double().numpy(), *steps, right=1.0))

@@ -94,26 +94,25 @@ def collect(
     changes_mode = any(part.training for part in classifier.modules())
     if changes_mode:  # to set what is set takes as long as a small batch
         classifier.eval()
-    device = classifier.class_weight.device
+    device, linked = classifier.class_weight.device, classifier.rationale_model if correlated else None
     logits, distances, embeddings, correlations = [], [], [], []
     with isolated(seed, "predict"):
         for batch in graphs.batches(batch_size, node_budget=NODE_BUDGET):
             batch = batch.to(device)
             encoded = classifier.encode(batch)
-            logits.append(classifier.draw_logits(batch, num_draws, seed, encoded).cpu())
-            distances.append(classifier.distance(batch, encoded))
-            embeddings.append(classifier.embed(batch, encoded).cpu())
-            if correlated:
-                correlations.append(classifier.mean_correlation(batch, num_draws, seed, encoded))
+            logits.append(classifier.draw_logits(encoded, num_draws, seed).cpu())
+            distances.append(classifier.distance(encoded))
+            embeddings.append(classifier.embed(encoded).cpu())
+            if linked is not None:
+                correlations.append(linked.mean_correlation(encoded, num_draws, seed).cpu())
             if watch is not None:
                 watch(batch.num_graphs)
     if changes_mode:
         classifier.train(was_training)
     known = [distance.cpu() for distance in distances if distance is not None]
-    links = [correlation.cpu() for correlation in correlations if correlation is not None]
     return RawPredictions(
         torch.cat(logits, dim=1), torch.cat(known) if known else None, torch.cat(embeddings),
-        torch.cat(links) if links else None,
+        torch.cat(correlations) if correlations else None,
     )  # fmt: skip
 
 
@@ -121,7 +120,7 @@ def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> Pack
     """Graphs as they are, or those of SMILES; InvalidGraphs that names the first that is no molecule."""
     if isinstance(given, PackedGraphs):
         return given
-    from graphfnp.chemistry.typed_smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
+    from graphfnp.chemistry.smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
 
     smiles = [given] if isinstance(given, str) else list(given)
     graphs, _, problems = graphs_in_schema(smiles, schema)

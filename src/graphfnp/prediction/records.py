@@ -14,10 +14,11 @@ from torch import Tensor
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.problem import Problem
-from graphfnp.prediction.arrow import column
+from graphfnp.methods.contract import with_rationales
+from graphfnp.prediction.arrow import column, json_texts
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.json_columns import json_texts
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.domain import Placement
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, conformal_sets
 from graphfnp.prediction.predictions import Predictions
 
@@ -134,10 +135,10 @@ def _columns(model: TrainedModel, predictions: Predictions, level: float) -> dic
         columns["conformal_set"] = _members(sets, names)
         columns["conformal_level"] = np.full(len(label), level)
     if predictions.domain is not None:
-        columns |= _domain_columns(predictions)
-    rationales = model.classifier.rationales()
-    if predictions.correlation is not None and rationales is not None:
-        columns["rationales"] = _correlated(predictions.correlation, names[rationales.label.cpu().numpy()])
+        columns |= _domain_columns(predictions.domain)
+    if predictions.correlation is not None:
+        label_of_rationale = with_rationales(model.classifier).rationales().label
+        columns["rationales"] = _correlated(predictions.correlation, names[label_of_rationale.cpu().numpy()])
     return columns
 
 
@@ -150,9 +151,7 @@ def _members(sets: Tensor, names: np.ndarray) -> pa.Array:
     return pa.ListArray.from_arrays(_offsets(found.sum(1)), column(names[found.nonzero()[1]], pa.string()))
 
 
-def _domain_columns(predictions: Predictions) -> dict[str, Any]:
-    place = predictions.domain
-    assert place is not None
+def _domain_columns(place: Placement) -> dict[str, Any]:
     count = place.nearest.shape[1]
     text = None if place.text is None else [name for near in place.text for name in near]
     near = pa.StructArray.from_arrays(

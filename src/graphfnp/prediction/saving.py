@@ -10,7 +10,7 @@ from graphfnp.files import write_json, write_tensors
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.prediction.domain import Domain
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.settings import to_json
 

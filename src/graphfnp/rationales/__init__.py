@@ -2,9 +2,9 @@
 
 PUBLIC = {  # what other packages may use, by module
     "config": "DecodingConfig decoding_for",
-    "correlations": "correlations",
     "explain": "SMALLEST_CORRELATION RationaleExplanations explain_by_rationales",
     "find": "find_rationales",
+    "kernels": "correlations",
     "measures": "rationale_measures",
     "records": "rationale_records",
     "store": "DECODED REVISION DecodedRationales decode load_decoded save_decoded",

@@ -11,7 +11,7 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.rationales.correlations import correlations
+from graphfnp.rationales.kernels import correlations
 
 CORRELATED = 0.5  # a graph correlates with a rationale in more than this share of draws
 NEAREST = 4
@@ -77,28 +77,28 @@ def data_evidence(
 ) -> list[DataEvidence]:
     """The evidence for each decoded rationale."""
     near = correlations(model, train)
-    assert near is not None
     elsewhere = None if test is None or not len(test) else correlations(model, test)
-    substructures = _substructure_index(train)
-    fresh = None if test is None or not len(test) else _substructure_index(test)
+    kind = kind_of(train.schema)
+    substructures = kind.some_substructures(train)
+    fresh = None if test is None or not len(test) else kind.some_substructures(test)
     known: dict[str, Tensor] = {}
 
-    def holds_alert(name: str) -> Tensor:
+    def alert(name: str, index: SubstructureIndex, label: int) -> Enrichment:
         if name not in known:
             patterns = [smarts for key, smarts in ALERTS.items() if key.split(" (")[0] == name]
-            known[name] = torch.stack([substructures.contain_smarts(smarts) for smarts in patterns]).any(0)
-        return known[name]
+            known[name] = torch.stack([index.contain_smarts(smarts) for smarts in patterns]).any(0)
+        return enrichment(name, known[name], index.graphs.y, label)
 
     result = []
     for number, label in enumerate(rationales.label.tolist()):
         structure = rationales.structures[number] if rationales.structures else None
         pattern, pattern_test = [
             enrichment("structure", some.contain(structure), some.graphs.y, label)
-            if some is not None and structure is not None and not train.schema.is_continuous
+            if some is not None and structure is not None
             else None
             for some in (substructures, fresh)
         ]
-        alerts = [] if structure is None else kind_of(train.schema).alerts(structure)
+        alerts = () if structure is None or substructures is None else kind.alerts(structure)
         own = near[:, number].masked_fill(train.y != label, -1.0)
         best = own.topk(min(NEAREST, int((train.y == label).sum())))
         result.append(
@@ -107,7 +107,7 @@ def data_evidence(
                 None if elsewhere is None or test is None else coverage(elsewhere, test.y, number, label),
                 pattern,
                 pattern_test,
-                tuple(enrichment(name, holds_alert(name), substructures.graphs.y, label) for name in alerts),
+                tuple(alert(name, substructures, label) for name in alerts),  # type: ignore[arg-type]
                 tuple(zip(best.indices.tolist(), best.values.tolist(), strict=True)),
             )
         )
@@ -125,15 +125,3 @@ def coverage(correlation: Tensor, y: Tensor, rationale: int, label: int) -> Cove
 def enrichment(what: str, holds: Tensor, y: Tensor, label: int) -> Enrichment:
     own, other = y == label, (y >= 0) & (y != label)
     return Enrichment(what, *(int(mask.sum()) for mask in (holds & own, own, holds & other, other)))
-
-
-def _substructure_index(graphs: PackedGraphs) -> SubstructureIndex:
-    """As many graphs as can be searched, evenly from each class."""
-    most = kind_of(graphs.schema).searched
-    if most is None:
-        return SubstructureIndex(graphs)
-    chosen: list[Tensor] = []
-    for label in range(graphs.num_classes):
-        own = torch.where(graphs.y == label)[0]
-        chosen.append(own[:: max(1, -(-len(own) // most))])
-    return SubstructureIndex(graphs.select(torch.cat(chosen).sort().values))

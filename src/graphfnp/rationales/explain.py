@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
@@ -27,7 +27,7 @@ class RationaleExplanations:
     unreached: Tensor  # [graphs]: probability that no rationale is linked
     node_score: Tensor  # [nodes] in [0, 1]: how strongly the surroundings of a node alone are linked to the class
     places: tuple[dict[int, tuple[int, ...]], ...]  # for each graph: rationale -> nodes where its structure was found
-    predictions: Predictions | None = None  # of the same graphs
+    predictions: Predictions  # of the same graphs
 
     @property
     def weight(self) -> Tensor:
@@ -53,8 +53,8 @@ def explain_by_rationales(
     assert predictions.distance is not None
     own = rationales.label == target[:, None]
     places: list[dict[int, tuple[int, ...]]] = [{} for _ in range(len(graphs))]
-    if rationales.structures and not graphs.schema.is_continuous:
-        substructures = SubstructureIndex(graphs)
+    substructures = kind_of(graphs.schema).substructures(graphs)
+    if substructures is not None:
         for number, structure in enumerate(rationales.structures):
             if structure is None:
                 continue

@@ -10,15 +10,20 @@ from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.kinds.plain import PlainGraphs
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.randomness import stream
-from graphfnp.rationales.candidates import Candidates, drawn_candidates, nearest_parts
+from graphfnp.rationales.candidates import (
+    Candidates,
+    drawn_candidates,
+    nearest_parts,
+    with_known_features,
+    with_usual_features,
+)
 from graphfnp.rationales.config import DecodingConfig, decoding_for
-from graphfnp.rationales.correlations import correlations
-from graphfnp.rationales.kernels import specific_kernel, structure_kernels
+from graphfnp.rationales.kernels import correlations, specific_kernel, structure_kernels
 from graphfnp.rationales.pruning import pruned
-from graphfnp.rationales.tokens import with_known_features, with_usual_features
 
 REACHED = 0.5  # a structure of a lower kernel is not what the rationale means, and is not shown
 MADE_UP = 4  # nodes by which a structure that only the decoder has counts as larger
@@ -28,19 +33,16 @@ NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is s
 @torch.no_grad()
 def find_rationales(
     model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
-) -> Rationales | None:
-    """A structure for each rationale, or none where no small one reaches kernel .5; None if the method has none.
+) -> Rationales:
+    """A structure for each rationale, or none where no small one reaches kernel .5.
 
     Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
     nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
     1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
     training graph, or is much smaller than what does.
     """
-    classifier = model.classifier
+    classifier = with_rationales(model.classifier).eval()
     rationales = classifier.rationales()
-    if rationales is None:
-        return None
-    classifier.eval()
     config = config or decoding_for(classifier.schema)
     candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)
     kind = kind_of(classifier.schema)
@@ -80,7 +82,6 @@ def _candidates(
             candidates.structures = with_known_features(candidates.structures, graphs)
     if config.training_graphs and graphs is not None:
         near = correlations(model, graphs, num_draws=8)
-        assert near is not None
         candidates = candidates + nearest_parts(rationales, near, graphs, config, generator)
     if continuous and graphs is not None:
         candidates.structures = with_usual_features(candidates.structures, graphs)

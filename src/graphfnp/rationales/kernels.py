@@ -1,4 +1,4 @@
-"""What the kernel says of structures: kappa between each, encoded by itself, and every rationale."""
+"""How graphs and structures are correlated with rationales: kappa at the means, or averaged over draws."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,9 @@ from torch import Tensor
 from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
-from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, TrainedModel
+from graphfnp.prediction.predict import BATCH_SIZE, NODE_BUDGET, NUM_DRAWS, TrainedModel
 
 
 @torch.no_grad()
@@ -21,9 +22,9 @@ def structure_kernels(model: TrainedModel, structures: Sequence[Structure]) -> T
 @torch.no_grad()
 def graph_kernels(model: TrainedModel, graphs: PackedGraphs) -> Tensor:
     """[graphs, rationales]: kappa at the means."""
-    model.classifier.eval()
+    classifier = with_rationales(model.classifier).eval()
     batches = graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
-    return torch.cat([model.classifier.correlation_probability(batch) for batch in batches])
+    return torch.cat([classifier.correlation_probability(classifier.encode(batch)) for batch in batches])
 
 
 def specific_kernel(kernel: Tensor, rationales: Rationales) -> Tensor:
@@ -31,3 +32,11 @@ def specific_kernel(kernel: Tensor, rationales: Rationales) -> Tensor:
     other = rationales.label[:, None] != rationales.label  # [rationales, rationales]
     highest = torch.stack([kernel[:, mask].amax(1) if mask.any() else kernel.new_zeros(len(kernel)) for mask in other])
     return kernel * (1 - highest.T)
+
+
+@torch.no_grad()
+def correlations(model: TrainedModel, graphs: PackedGraphs, num_draws: int = NUM_DRAWS, seed: int = 0) -> Tensor:
+    """[graphs, rationales]: averaged over draws."""
+    classifier = with_rationales(model.classifier).eval()
+    batches = graphs.batches(BATCH_SIZE, node_budget=NODE_BUDGET)
+    return torch.cat([classifier.mean_correlation(classifier.encode(batch), num_draws, seed) for batch in batches])

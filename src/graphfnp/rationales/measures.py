@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs, random_connected_nodes
+from graphfnp.kinds.kind_of import kind_of
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.links import link_scores
 from graphfnp.prediction.predict import TrainedModel, collect
@@ -27,7 +28,7 @@ def rationale_measures(
 
     kappa = graph_kernels(model, graphs)
     scores = link_scores(kappa, graphs.y, rationales.label)
-    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+    substructures = kind_of(graphs.schema).substructures(graphs)
     each = []
     for j, label in enumerate(rationales.label.tolist()):
         structure = rationales.structures[j] if rationales.structures else None
@@ -100,9 +101,9 @@ def deletion(
         inside[batch.ptr[row] + torch.tensor(places[k])] = True
     part = torch.zeros_like(inside)
     part[random_connected_nodes(batch, count, stream(seed, "deletion"))] = True
-    kernel = []
+    kernel, classifier = [], with_rationales(model.classifier)
     for left_out in (inside, part):
         rest = induced_subgraphs(batch, torch.where(~left_out)[0])
         rest = replace(rest, x=graphs.schema.refeaturised(rest.x, rest.edge_index))
-        kernel.append(model.classifier.correlation_probability(rest)[:, rationale])
+        kernel.append(classifier.correlation_probability(classifier.encode(rest))[:, rationale])
     return float((kernel[1] - kernel[0]).mean())

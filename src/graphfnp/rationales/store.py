@@ -9,10 +9,10 @@ from typing import Any
 from torch import Tensor
 
 from graphfnp.datasets.dataset import Dataset
-from graphfnp.errors import InvalidGraphs
 from graphfnp.files import read_tensors, write_tensors
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig, decoding_for
@@ -47,8 +47,6 @@ def decode(
     schema = model.classifier.schema
     train = None if dataset is None else dataset.train
     found = find_rationales(model, config or decoding_for(schema), seed, train)
-    if found is None:
-        raise InvalidGraphs("a method without rationales", "a graphfnp model", "train with --method graphfnp")
     evidence = [] if dataset is None or train is None else data_evidence(model, found, train, dataset.test)
     each: list[dict[str, float | None]] = []
     whole: dict[str, float] = {}
@@ -90,8 +88,7 @@ def load_decoded(folder: Path, model: TrainedModel) -> tuple[DecodedRationales, 
     """What was kept, and the key it was kept under."""
     tensors, record = read_tensors(folder / DECODED)
     schema = model.classifier.schema
-    own = model.classifier.rationales()
-    assert own is not None
+    own = with_rationales(model.classifier).rationales()
     structures = tuple(_structure(one, tensors.get(f"x.{k}")) for k, one in enumerate(record["structures"]))
     numbers = {name: tensors.get(name) for name in NUMBERS}
     rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)  # type: ignore[arg-type]

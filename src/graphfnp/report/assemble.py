@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from graphfnp.datasets.columns import row_names
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import evaluate
-from graphfnp.prediction.label_mix import label_shares, mix_told, mix_words
-from graphfnp.prediction.label_shift import assumed_mix
-from graphfnp.prediction.predict import TrainedModel, collect, predict
+from graphfnp.prediction.label_mix import assumed_mix, label_shares, mix_told, mix_words
+from graphfnp.prediction.predict import TrainedModel, collect, conformal_sets, predict
 from graphfnp.rationales.config import DecodingConfig
-from graphfnp.rationales.correlations import correlations
 from graphfnp.rationales.find import find_rationales
+from graphfnp.rationales.kernels import correlations
 from graphfnp.report.record import Report
 from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run
@@ -29,25 +29,30 @@ def make_report(
     decoding: DecodingConfig | None = None,
     train: PackedGraphs | None = None,
     rationales: Rationales | None = None,
+    rows: Sequence[int] = (),
+    names: Sequence[str | None] = (),
 ) -> Report:
     """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales.
 
     With ``train``, the training graphs, their parts are candidates for rationales too; ``rationales`` that were decoded
-    before are not decoded again.
+    before are not decoded again. ``rows`` and ``names`` are those of the graphs where they come from.
     """
     graphs = matching(graphs, model.classifier.schema)
     if (graphs.y >= 0).any():
         metrics, predictions = evaluate(model, graphs, seed=seed)
     else:
         metrics, predictions = {"num_graphs": len(graphs)}, predict(model, graphs, seed=seed)
-    if rationales is None:
+    if rationales is None and model.classifier.rationale_model is not None:
         candidates = None if train is None else matching(train, graphs.schema)
         rationales = find_rationales(model, decoding, seed, candidates)
     correlation = None if rationales is None else correlations(model, graphs, seed=seed)
     embedding = collect(model.classifier, graphs, 1, seed).embedding
+    sets = [] if model.conformal is None else model.conformal.notes(graphs.schema.class_names)
+    set_notes = [f"{note[:1].upper()}{note[1:]}." for note in sets]
     return Report(
-        title, graphs, predictions, metrics, embedding, rationales, correlation, dict(facts or {}), history, notes
-    )
+        title, graphs, predictions, metrics, embedding, rationales, correlation, dict(facts or {}), history,
+        [*notes, *set_notes], conformal_sets(model, predictions), rows, names,
+    )  # fmt: skip
 
 
 def report_of_run(
@@ -80,7 +85,14 @@ def report_of_run(
     if "stand_in" in dataset.facts:
         notes.append(f"Stand-in: {dataset.facts['stand_in']}")
     if dataset.problems:
-        notes.append(f"{len(dataset.problems)} rows could not be read as graphs and were left out.")
+        count = len(dataset.problems)
+        notes.append(f"{count} row{' is' if count == 1 else 's are'} no graph and left out.")
     title = f"{plan.method} on {dataset.name}"
-    decoded = None if model.classifier.rationales() is None else decoded_of_run(run, data, dataset=dataset).rationales
-    return make_report(model, judged, title, plan.seed, facts, run.history, notes, rationales=decoded)
+    decoded = (
+        None if model.classifier.rationale_model is None else decoded_of_run(run, data, dataset=dataset).rationales
+    )
+    rows = dataset.rows_of(part)
+    called = row_names(dataset.columns, rows)
+    return make_report(
+        model, judged, title, plan.seed, facts, run.history, notes, rationales=decoded, rows=rows, names=called
+    )

@@ -6,11 +6,11 @@ from itertools import islice
 import numpy as np
 from rdkit import rdBase
 
-from graphfnp.chemistry.attachments import fragment_of
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.report.layout import place_nodes
 from graphfnp.report.molecule import HEIGHT, WIDTH, MoleculePicture
 from graphfnp.report.palette import ALERT, ELEMENTS, INK, PAPER, SOFT, hue
@@ -32,7 +32,7 @@ def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (),
         graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
     )
     truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
-    if graphs.text is not None and graphs.schema.features == "molecule":
+    if graphs.text is not None and graphs.schema.has_atom_features:
         with rdBase.BlockLogs():
             molecule = read_molecule(graphs.text[0])
         if not isinstance(molecule, str):
@@ -45,7 +45,7 @@ def picture_structure(
     structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
 ) -> Picture:
     """The same, in every format."""
-    molecule = fragment_of(structure, schema) if schema.kind == "molecule" else None
+    molecule = kind_of(schema).molecule(structure)
     if molecule is not None:
         return MoleculePicture(molecule, WIDTH, HEIGHT, highlight_nodes, highlight_edges)
     if structure.names:

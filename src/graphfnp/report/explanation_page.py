@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.errors import InvalidGraphs, percent
+from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
+from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, leans_on
 from graphfnp.prediction.predict import TrainedModel, graphs_of
 from graphfnp.prediction.records import prediction_records
@@ -28,8 +29,9 @@ MARKED = 0.6  # an edge is marked if its score is at least this share of the gra
 LEAD = (
     "Marked in each input: the edges whose surroundings, encoded by themselves, are linked most strongly to rationales "
     "of the predicted class.",
-    "Beside it the rationales it is correlated with, in the share of draws below each; weight is the rationale's share "
-    "in the local rationale. Where an input holds a rationale's structure, the match is drawn next to it.",
+    "Below it: the rationales it is linked to, each with the share of draws that link the two and its weight among all "
+    "links. Where an input holds the structure of a rationale, the match is drawn too.",
+    "Draws that link no rationale answer with the label mix: where there are many, the probability is near it.",
 )
 
 
@@ -76,11 +78,9 @@ def explain(model: TrainedModel, given: PackedGraphs | Sequence[str] | str, seed
     Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
     """
     graphs = matching(graphs_of(model.classifier.schema, given), model.classifier.schema)
-    if model.classifier.rationales() is None:
-        raise InvalidGraphs("a model whose method has no rationales", "a graphfnp model", "train with graphfnp")
+    with_rationales(model.classifier)
     run = None if model.folder is None else Run(model.folder)
     rationales = find_rationales(model, seed=seed) if run is None else decoded_of_run(run).rationales
-    assert rationales is not None
     return _told(model, explain_by_rationales(model, rationales, graphs, seed), rationales)
 
 
@@ -89,7 +89,6 @@ def _told(
 ) -> list[dict[str, Any]]:
     """:func:`explanation_records` with interval, conformal set and domain."""
     records = explanation_records(found, rationales, numbers)
-    assert found.predictions is not None
     rows = [record["row"] for record in records]
     told = {one["row"]: one for one in prediction_records(model, found.predictions, found.graphs, rows, ())}
     return [{**record, **{name: told[record["row"]][name] for name in TOLD}} for record in records]
@@ -127,7 +126,8 @@ def write_explanations(
         linked = most > 0 and not record["leans_on"]  # where nothing is linked there is nothing to mark
         edges = [(a, b) for a, b, score in record["edges"] if linked and score >= MARKED * most]
         known = labels[graph] if labels else ""
-        called = record.get("name") or f"row {record['row']}"
+        name_and_row = [record["name"]] if record.get("name") else []
+        called = ", ".join([*name_and_row, f"row {record['row']}"])
         cards.append(
             Card(
                 name, f"{record['class']}, {percent(record['probability'])}",
@@ -147,7 +147,7 @@ def write_explanations(
     if refused:
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model is None or model.conformal is None else model.conformal.notes(schema.class_names):
-        footer += f" {note}."
+        footer += f" {note[:1].upper()}{note[1:]}."
     return write_cards(
         folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )
@@ -161,7 +161,8 @@ def _facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     if record["conformal_set"] is not None:
         classes = ", ".join(record["conformal_set"]) or "no class fits"
         facts.append((f"{100 * record['conformal_level']:g} % set", classes))
-    return [*facts, ("domain", record["domain_verdict"])] if record["domain_verdict"] else facts
+    facts += [("domain", record["domain_verdict"])] if record["domain_verdict"] else []
+    return [*facts, ("linked to no rationale", f"{percent(record['unreached'])} of draws")]
 
 
 def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs, graph: int, name: str) -> list[Thumb]:

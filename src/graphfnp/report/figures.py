@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from graphfnp.errors import percent
 from graphfnp.metrics.calibration_error import reliability_bins
-from graphfnp.metrics.selective import risk_coverage
+from graphfnp.metrics.scores import risk_coverage
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import in_style, short_name
 from graphfnp.report.headline import interval_of, number_of

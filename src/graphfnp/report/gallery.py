@@ -8,11 +8,11 @@ import torch
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.errors import percent
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
@@ -123,8 +123,9 @@ def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: P
     graphs = examples.select(torch.tensor([one.get("example", one["graph"]) for one in near], dtype=torch.long))
     everyone = list(range(len(graphs)))
     places: list[tuple[int, ...]] = [()] * len(graphs)
-    if structure is not None and not examples.schema.is_continuous:
-        places = SubstructureIndex(graphs).all_places(structure, everyone)
+    substructures = kind_of(graphs.schema).substructures(graphs)
+    if structure is not None and substructures is not None:
+        places = substructures.all_places(structure, everyone)
     return [
         Thumb(
             drawn(

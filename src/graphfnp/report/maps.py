@@ -1,6 +1,6 @@
 """Figures of the space in which the model compares graphs with rationales."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from graphfnp.report.figure_style import in_style, short_name
 from graphfnp.report.palette import FAINT, INK, PAPER, SOFT, hue
 
 WRITTEN = 24  # columns up to which the matrix shows its numbers
+LETTER = 0.095  # inches that a letter of a name takes
 SHARP = 1500  # points up to which a scatter stays vector graphics
 
 
@@ -73,7 +74,9 @@ def embedding_map(
         handles.append(
             Line2D([], [], marker="*", linestyle="", color=SOFT, markeredgecolor=INK, markersize=12, label="rationale")
         )
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(4 if len(class_names) < 4 else 3, len(handles))
+    )
     return figure
 
 
@@ -83,15 +86,22 @@ def correlation_matrix(
     rationales: Rationales,
     predictions: Predictions,
     class_names: Sequence[str],
-    chosen: Sequence[int],
+    chosen: Mapping[int, str],
 ) -> Figure:
-    """How often each chosen graph was linked to each rationale, over the draws; the colour is the rationale's class."""
+    """How often each chosen graph was linked to each rationale, over the draws; the colour is the rationale's class.
+
+    ``chosen`` are graphs and their names.
+    """
     order = rationales.label.argsort(stable=True)
     value = correlation[list(chosen)][:, order].double().numpy()
     label = rationales.label[order]
     rows, columns = value.shape
     names = [short_name(name) for name in class_names]
-    figure = Figure(figsize=(max(4.2, 2.6 + (0.42 if columns <= WRITTEN else 0.16) * columns), 1.5 + 0.33 * rows))
+    lines = [_row_name(predictions, names, graph, called) for graph, called in chosen.items()]
+    column = 0.42 if columns <= WRITTEN else 0.24  # inches
+    above = _fits(label, names, column)
+    room = 0.5 + LETTER * max(map(len, lines))
+    figure = Figure(figsize=(room + max(2.8, column * columns), 1.5 + 0.33 * rows + (0 if above else 0.6)))
     axes = figure.subplots()
     shades = np.array(
         [
@@ -105,10 +115,15 @@ def correlation_matrix(
         for (i, j), one in np.ndenumerate(value):
             number = f"{one:.2f}".removeprefix("0")
             axes.text(j + 0.5, i + 0.52, number, ha="center", va="center", fontsize=7.5, in_layout=False)
-    _class_brackets(axes, label, names)
-    axes.set(xlim=(0, columns), ylim=(rows, -0.75), title="Which rationales each graph leans on")
-    axes.set_xticks(np.arange(columns) + 0.5, [f"R{int(k) + 1}" for k in order])
-    axes.set_yticks(np.arange(rows) + 0.5, [_row_name(predictions, names, graph) for graph in chosen])
+    _class_brackets(axes, label, names if above else [""] * len(names))
+    if not above:
+        bars = [Line2D([], [], color=hue(k), linewidth=5, label=names[k]) for k in label.unique().tolist()]
+        figure.legend(handles=bars, loc="outside lower right", ncols=min(3, len(bars)))
+    axes.set(xlim=(0, columns), ylim=(rows, -0.75 if above else -0.3), title="Which rationales each graph leans on")
+    axes.set_xticks(np.arange(columns) + 0.5, [f"R{int(k) + 1}" for k in order], fontsize=9)
+    if columns > WRITTEN:
+        axes.tick_params(axis="x", rotation=90)
+    axes.set_yticks(np.arange(rows) + 0.5, lines)
     axes.tick_params(length=0)
     axes.grid(False)
     axes.spines[:].set_visible(False)
@@ -140,7 +155,12 @@ def _class_brackets(axes: Axes, label: Tensor, class_names: Sequence[str]) -> No
         axes.text((left + right) / 2, -0.28, class_names[k], ha="center", va="bottom", fontsize=9, weight="bold")
 
 
-def _row_name(predictions: Predictions, class_names: Sequence[str], graph: int) -> str:
+def _fits(label: Tensor, class_names: Sequence[str], column: float) -> bool:
+    """Does every class's name fit above its group of columns, each so many inches wide?"""
+    return all(LETTER * len(class_names[k]) < column * int((label == k).sum()) for k in label.unique().tolist())
+
+
+def _row_name(predictions: Predictions, class_names: Sequence[str], graph: int, called: str) -> str:
     said, true = int(predictions.label[graph]), int(predictions.y[graph])
     verdict = "" if true in (-1, said) else f" (is {class_names[true]})"
-    return f"#{graph}  {class_names[said]} {percent(float(predictions.confidence[graph]))}{verdict}"
+    return f"{short_name(called)}: {class_names[said]} {percent(float(predictions.confidence[graph]))}{verdict}"

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfnp.errors import percent
-from graphfnp.explainers.explanations import Explanations
-from graphfnp.explainers.records import explanation_records
+from graphfnp.explainers.explanations import Explanations, explanation_records
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.rationales import Rationales

@@ -8,13 +8,14 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from graphfnp.methods.rationales import leans_on
+from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
 from graphfnp.report.headline import headline, percent, promise
 from graphfnp.report.inline import inline_svg
-from graphfnp.report.maps import correlation_matrix, embedding_map
+from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
@@ -39,6 +40,8 @@ def write_report(report: Report, folder: Path) -> Path:
     page = environment.get_template("page.html").render(
         report=report,
         schema=report.graphs.schema,
+        level=LEVEL,
+        wide_matrix=_is_wide(report),
         promise=promise(report.predictions),
         cards=headline(report.metrics, report.graphs.num_classes),
         figures=_figures(report, files),
@@ -53,6 +56,12 @@ def write_report(report: Report, folder: Path) -> Path:
     return path
 
 
+def _is_wide(report: Report) -> bool:
+    """Does the matrix need the whole width: for many rationales, or for names of graphs?"""
+    many = report.rationales is not None and len(report.rationales) > WRITTEN
+    return many or any(report.names)
+
+
 def _figures(report: Report, files: Path) -> dict[str, Markup]:
     """The figures this report has the material for, by name."""
     predictions, names = report.predictions, report.graphs.schema.class_names
@@ -65,7 +74,8 @@ def _figures(report: Report, files: Path) -> dict[str, Markup]:
     if len(predictions):
         made["embedding"] = "Map of graphs and rationales", embedding_map(report.embedding, predictions, names, found)
     if found is not None and correlation is not None and len(found) and len(predictions):
-        matrix = correlation_matrix(correlation, found, predictions, names, both_ends(predictions))
+        chosen = {graph: report.called(graph) for graph in both_ends(predictions)}
+        matrix = correlation_matrix(correlation, found, predictions, names, chosen)
         made["correlation"] = "Matrix of graphs and rationales", matrix
     if report.history:
         made["history"] = "Loss and validation NLL by epoch", training_history(report.history)
@@ -133,10 +143,11 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
     spread = predictions.draws[:, graph].quantile(torch.tensor([0.05, 0.95], dtype=mean.dtype), dim=0)
     most = torch.log(torch.tensor(float(max(2, len(names))))).item()
     data, model = float(predictions.data_uncertainty[graph]), float(predictions.model_uncertainty[graph])
+    name, called = f"graph-{report.row(graph)}", report.called(graph)
     return {
-        "number": graph,
-        "name": f"graph-{graph}",
-        "drawing": _drawn(picture_graph(report.graphs, graph), f"graph-{graph}", f"Graph {graph}", files),
+        "called": called,
+        "row": "" if called == (row := f"row {report.row(graph)}") else row,
+        "drawing": _drawn(picture_graph(report.graphs, graph), name, called, files),
         "text": "" if report.graphs.text is None else report.graphs.text[graph],
         "said": names[said],
         "true": names[true] if true >= 0 else None,
@@ -158,9 +169,22 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
         "most": most,
         "distance": None if predictions.distance is None else float(predictions.distance[graph]),
         "leans_on": None if predictions.distance is None else leans_on(float(predictions.distance[graph])),
+        "also_possible": _also_possible(report, graph),
         "domain": _domain(report, graph),
         "links": _links(report, graph),
     }
+
+
+def _also_possible(report: Report, graph: int) -> str | None:
+    """What the conformal set keeps beside the predicted class, in words; None: there are no sets."""
+    if report.conformal_sets is None:
+        return None
+    kept = torch.where(report.conformal_sets[graph])[0].tolist()
+    names, said = report.graphs.schema.class_names, int(report.predictions.label[graph])
+    others = ", ".join(names[k] for k in kept if k != said)
+    return (
+        (f"{others} cannot be ruled out" if others else "every other class is ruled out") if kept else "no class fits"
+    )
 
 
 def _domain(report: Report, graph: int) -> dict | None:

@@ -24,3 +24,13 @@ class Report:
     facts: Mapping[str, str] = field(default_factory=dict)  # dataset, split, method, seed, versions, command
     history: Sequence[Mapping[str, float]] = ()  # one record an epoch
     notes: Sequence[str] = ()  # warnings a reader should see: stand-ins, label shift, rows refused
+    conformal_sets: Tensor | None = None  # bool [graphs, classes]
+    rows: Sequence[int] = ()  # of the graphs in their source; (): graph g is row g
+    names: Sequence[str | None] = ()  # what people call the graphs, where the source says so
+
+    def row(self, graph: int) -> int:
+        return self.rows[graph] if self.rows else graph
+
+    def called(self, graph: int) -> str:
+        """The graph's name, else its row."""
+        return (self.names[graph] if self.names else None) or f"row {self.row(graph)}"

@@ -1,15 +1,16 @@
 """The paper's figure of inputs over their rationales: a test graph for each rationale, and the rationale below it."""
 
 import io
+from collections.abc import Sequence
 
 import torch
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from torch import Tensor
 
-from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.errors import percent
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.drawing import picture_graph, picture_structure
@@ -22,12 +23,15 @@ COLUMNS, ROWS = 5, 4  # at most
 
 @in_style
 def inputs_over_rationales(
-    correlation: Tensor, rationales: Rationales, predictions: Predictions, graphs: PackedGraphs
+    correlation: Tensor, rationales: Rationales, predictions: Predictions, graphs: PackedGraphs, called: Sequence[str]
 ) -> Figure:
-    """For each rationale the graph of its predicted class that is most correlated and holds it, the match marked."""
+    """For each rationale the graph of its predicted class that is most correlated and holds it, the match marked.
+
+    ``called`` are names of the graphs.
+    """
     shown = [(j, one) for j, one in enumerate(rationales.structures) if one is not None][: COLUMNS * ROWS]
     names = [short_name(name, 12) for name in graphs.schema.class_names]
-    substructures = None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+    substructures = kind_of(graphs.schema).substructures(graphs)
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = Figure(figsize=(1.9 * COLUMNS, 3.3 * rows))
     cells = figure.subplots(2 * rows, COLUMNS, squeeze=False)
@@ -47,7 +51,7 @@ def inputs_over_rationales(
             pairs = [(a, b) for a, b in graphs.edge_index[:, start:end].T.tolist() if a in nodes and b in nodes]
             above.imshow(_pixels(picture_graph(graphs, graph, nodes, pairs)))
             sure = percent(float(predictions.confidence[graph]))
-            title = f"#{graph}: {sure}, linked {float(correlation[graph, j]):.2f}"
+            title = f"{short_name(called[graph], 12)}: {sure}, linked {float(correlation[graph, j]):.2f}"
             above.set_title(title, fontsize=8, loc="center", pad=2, weight="normal")
     return figure
 

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
+from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.metrics.evaluation import evaluate_part
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -66,14 +67,15 @@ def bundle(
 def _named(model: TrainedModel, dataset: Dataset) -> TrainedModel:
     """With a SMILES for every reference molecule of the domain, where the data has none."""
     domain, schema = model.domain, dataset.graphs.schema
-    if domain is None or domain.text is not None or schema.kind != "molecule":
+    if domain is None or domain.text is not None:
         return model
     graph = domain.row.tolist()
     if dataset.rows is not None:
         place = {row: g for g, row in enumerate(dataset.rows.tolist())}
         graph = [place[row] for row in graph]
-    structures = structures_from_graphs(dataset.graphs.select(graph))
-    return replace(model, domain=replace(domain, text=tuple(structure_to_smiles(s, schema) or "" for s in structures)))
+    kind = kind_of(schema)
+    smiles = [kind.names(one).get("smiles") for one in structures_from_graphs(dataset.graphs.select(graph))]
+    return replace(model, domain=replace(domain, text=tuple(one or "" for one in smiles))) if any(smiles) else model
 
 
 def _rounded(model: TrainedModel, folder: Path, method: str, facts: dict) -> TrainedModel:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.files import read_json
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import SPLIT, Run
 
@@ -77,12 +77,12 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
         yield f"How often it was right on held-out graphs, by its own verdict: {'; '.join(told)}."
     if model.conformal is not None:
         yield f"The {LEVEL:.0%} sets: {model.conformal.guarantee}. For graphs of another kind nothing is promised."
-    if schema.kind == "molecule" and schema.features == "types":
+    if reads_smiles(schema) and not schema.has_atom_features:
         yield (
             "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
             "of rings stand where RDKit puts them, which the numbers depend on a little."
         )
-    if model.classifier.rationales() is not None:
+    if model.classifier.rationale_model is not None:
         yield "Rationales show what the model looks for. They are not causes, and some are weak: read their evidence."
 
 

@@ -1,6 +1,7 @@
 """A file of molecules to a file of records, as a stream that can be interrupted."""
 
 PUBLIC = {  # what other packages may use, by module
+    "object_storage": "address_of copies",
     "parts": "Counts",
     "record_files": "ENDINGS beside check_target column_notes write_record_file",
     "rows": "can_stream",

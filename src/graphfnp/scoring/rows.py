@@ -12,8 +12,15 @@ from typing import IO, Any
 import pyarrow as pa
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
-from graphfnp.datasets.csv_rows import QuoteNotes, csv_rows
-from graphfnp.datasets.table_files import cell_text, check_no_workbook, check_parquet, delimiter_of, text_table
+from graphfnp.datasets.table_files import (
+    QuoteNotes,
+    cell_text,
+    check_no_workbook,
+    check_parquet,
+    csv_rows,
+    delimiter_of,
+    text_table,
+)
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk

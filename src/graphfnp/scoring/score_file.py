@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
+from graphfnp.scoring.object_storage import address_of, copies
 from graphfnp.scoring.parts import Counts, Parts
 from graphfnp.scoring.record_files import (
     as_cells,
@@ -66,8 +67,12 @@ def score_file(
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
     kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
     spreadsheet would take for formulas as they are. The columns of ``source`` stand before the records' own, unless
-    ``keep_columns`` is False.
+    ``keep_columns`` is False. Both may be addresses of object storage, such as s3://bucket/molecules.csv.
     """
+    if address_of(source) or address_of(target):
+        with copies(source, target) as (here, written):
+            assert written is not None
+            return score_file(model, here, written, smiles, settings, execution, restart, watch, raw, keep_columns)
     source, target, settings, execution = Path(source), Path(target), settings or Settings(), execution or Execution()
     check_target(target, source)
     Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work

@@ -8,13 +8,12 @@ import torch
 
 from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.reading import target_of
-from graphfnp.chemistry.smiles import packed
-from graphfnp.chemistry.typed_smiles import reads_smiles
+from graphfnp.chemistry.smiles import packed, reads_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.label_shift import for_mix
+from graphfnp.prediction.label_mix import for_mix
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, predict
 from graphfnp.prediction.records import as_text, record_table
 from graphfnp.scoring.chunk import Chunk, Features, read_chunk

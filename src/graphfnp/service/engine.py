@@ -8,14 +8,21 @@ from typing import Any
 import torch
 
 from graphfnp.chemistry.molecule_arrays import joined
-from graphfnp.chemistry.smiles import packed
+from graphfnp.chemistry.smiles import packed, reads_smiles
 from graphfnp.chemistry.structures import structures_from_graphs
-from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.graphs.problem import Problem
-from graphfnp.prediction.label_mix import ESTIMATE, TRAINING, read_mix
-from graphfnp.prediction.label_shift import FEWEST_GRAPHS, assumed_mix, estimated_mix, for_mix, moved_to_mix
+from graphfnp.prediction.label_mix import (
+    ESTIMATE,
+    FEWEST_GRAPHS,
+    TRAINING,
+    assumed_mix,
+    estimated_mix,
+    for_mix,
+    moved_to_mix,
+    read_mix,
+)
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.records import prediction_records

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphfnp.graphs.packed import Schema
-from graphfnp.prediction.label_shift import assumed_mix
+from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.service.answers import Health, answer_model
 from graphfnp.service.engine import Engine
 from graphfnp.service.model_answers import Card, RationalesAnswer

@@ -11,8 +11,8 @@ import numpy as np
 
 from graphfnp.chemistry.molecule_arrays import Arrays
 from graphfnp.chemistry.reading import MODULES, READ, target_of
+from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.chemistry.structures import graphs_from_structures
-from graphfnp.chemistry.typed_smiles import reads_smiles
 from graphfnp.errors import GraphFNPError
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure

@@ -1,8 +1,8 @@
 """Training: the only loop, its recipe, its state on disk, class weights and averaged weights."""
 
 PUBLIC = {  # what other packages may use, by module
-    "config": "TrainingConfig",
-    "sample_weight": "resampled",
+    "class_balance": "resampled",
+    "config": "TrainingConfig enough_epochs",
     "state": "STATE_FILE",
     "train": "Event Training one_process train",
 }

@@ -1,10 +1,11 @@
-"""What training asks of the labels: graphs of two classes or more, and how much each class weighs."""
+"""What training asks of the labels: graphs of two classes or more, how much each class weighs, and each row."""
 
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.randomness import stream
 
 
 def class_weights(graphs: PackedGraphs, balance: str) -> Tensor:
@@ -38,3 +39,16 @@ def check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
             "labelled graphs in both parts",
             "leave unlabelled graphs out of the split",
         )
+
+
+def resampled(weight: torch.Tensor, seed: int = 0) -> torch.Tensor:
+    """As many numbers as there are weights, number i about e_i = n w_i / sum(w) times: e_i rounded up or down."""
+    if not weight.isfinite().all() or (weight < 0).any() or float(weight.sum()) <= 0:
+        raise InvalidConfig("sample_weight", "finite weights, none below 0 and not all 0", "check the weights")
+    expected = len(weight) * weight / weight.sum()
+    times = (expected + 1e-9).floor()
+    more = len(weight) - int(times.sum())
+    if more:
+        rest = (expected - times).clamp(min=0)
+        times[torch.multinomial(rest, more, generator=stream(seed, "sample weights"))] += 1
+    return torch.repeat_interleave(times.long())

@@ -1,10 +1,13 @@
 """The recipe of a training: the same settings for all methods."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.prediction.calibration_kinds import Kind
+from graphfnp.prediction.calibration import Kind
+
+LEAST_STEPS = 600  # of training where nobody chose the epochs: with far fewer a network learns nothing
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,8 @@ class TrainingConfig:
                 "epochs and batch_size >= 1, learning_rate > 0, parts >= 0, average_decay, conformal_share in [0, 1)",
                 "change these settings",
             )
+
+
+def enough_epochs(num_graphs: int, batch_size: int = TrainingConfig.batch_size) -> int:
+    """The usual number, or more where so few graphs fill few batches that an epoch is only a few steps."""
+    return max(TrainingConfig.epochs, ceil(LEAST_STEPS / ceil(num_graphs / max(batch_size, 1))))

@@ -13,11 +13,10 @@ from torch import Tensor
 from graphfnp.errors import InvalidRun
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import beside_subgraphs
-from graphfnp.methods.contract import GraphClassifier, Phase, check_partition
+from graphfnp.methods.contract import Encoding, GraphClassifier, Phase, check_partition
 from graphfnp.metrics.scores import negative_log_likelihood
 from graphfnp.prediction.calibrate import fit_held_out, held_back
-from graphfnp.prediction.calibration import Calibration
-from graphfnp.prediction.calibration_kinds import fit_calibration
+from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import TrainedModel, collect, fit_domain
 from graphfnp.randomness import derive_seed, stream
@@ -126,7 +125,7 @@ class _Loop:
                 batch = beside_subgraphs(batch, self.parts, self.graphs.schema)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
-                self._descend(phase, optimizer, batch, encoded, share, sums)
+                self._descend(phase, optimizer, encoded, share, sums)
             self.classifier.after_step()
             self.state.average.update()
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
@@ -139,11 +138,9 @@ class _Loop:
         self.save()
         self.watch(Event(epoch, config.epochs, len(indices), len(indices), progress.history[-1]))
 
-    def _descend(
-        self, phase: Phase, optimizer, batch: Batch, encoded: Any, share: float, sums: dict[str, Tensor]
-    ) -> None:
+    def _descend(self, phase: Phase, optimizer, encoded: Encoding, share: float, sums: dict[str, Tensor]) -> None:
         with self.fabric.autocast():
-            terms = phase.loss(batch, encoded)
+            terms = phase.loss(encoded)
         if not terms:  # a phase that does not act yet
             return
         optimizer.zero_grad(set_to_none=True)
@@ -230,7 +227,7 @@ class _Loop:
                 with torch.no_grad():
                     encoded = classifier.encode(batch)
                 for phase, optimizer in zip(phases, optimizers, strict=True):
-                    self._descend(phase, optimizer, batch, encoded, share, sums)
+                    self._descend(phase, optimizer, encoded, share, sums)
                 self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
         classifier.after_training(self.graphs)
         classifier.cpu()  # what comes after training is small, and its values live in memory

@@ -51,9 +51,9 @@ def test_bbp_is_random_in_every_matrix_of_the_network(backbone: str) -> None:
     config = BBPConfig(BackboneConfig(name=backbone, width=8, layers=1), head_width=8)  # type: ignore[arg-type]
     classifier, graphs = BBP(TYPED, config), shapes(9)
     batch = graphs.batch()
-    torch.stack(list(classifier.loss(batch, classifier.encode(batch)).values())).sum().backward()
+    torch.stack(list(classifier.loss(classifier.encode(batch)).values())).sum().backward()
     matrices = [parameter for parameter in classifier.network.parameters() if parameter.ndim > 1]
     assert len(matrices) == len(classifier.rho)
     assert all(rho.grad is not None and (rho.grad != 0).any() for rho in classifier.rho)
-    draws = classifier.eval().draw_logits(batch, 2)
+    draws = classifier.eval().draw_logits(classifier.encode(batch), 2)
     assert (draws[0] - draws[1]).abs().max() > 1e-3

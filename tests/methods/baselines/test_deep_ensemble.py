@@ -13,23 +13,23 @@ from tiny_graphs import TYPED, small
 def test_members_start_apart_and_draws_walk_round_them(graphs: PackedGraphs, batch: Batch) -> None:
     classifier = new("deep-ensemble", graphs).eval()
     with torch.no_grad():
-        one_each, more, fewer = (classifier.draw_logits(batch, count) for count in (5, 12, 2))
+        one_each, more, fewer = (classifier.draw_logits(classifier.encode(batch), count) for count in (5, 12, 2))
     assert len(one_each.flatten(1).unique(dim=0)) == 5
     assert torch.equal(more, one_each[torch.arange(12) % 5])
     assert torch.equal(fewer, one_each[:2])
-    assert classifier.embed(batch).shape == (12, 5 * 16)
+    assert classifier.embed(classifier.encode(batch)).shape == (12, 5 * 16)
 
 
 def test_members_of_a_users_network_start_apart(batch: Batch) -> None:
     classifier = make_classifier("deep-ensemble", TYPED, small("deep-ensemble"), backbone=GraphSAGE(12, 16, 2, 8))
-    states = classifier.encode(batch)
+    states = classifier.encode(batch).state
     assert len(states.flatten(1).unique(dim=0)) == 5
 
 
 def steps(classifier: DeepEnsemble, parameters: list, terms: list[int], batch: Batch, count: int = 4) -> None:
     optimizer = torch.optim.Adam(parameters, lr=1e-2)
     for _ in range(count):
-        losses = list(classifier.loss(batch, classifier.encode(batch)).values())
+        losses = list(classifier.loss(classifier.encode(batch)).values())
         optimizer.zero_grad()
         torch.stack([losses[term] for term in terms]).sum().backward()
         optimizer.step()

@@ -32,10 +32,10 @@ def test_a_kept_edge_keeps_its_type(batch: Batch) -> None:
 def test_dropedge_drops_in_training_only(graphs: PackedGraphs, batch: Batch) -> None:
     classifier = new("dropedge", graphs, edge_dropout=0.5, **{"backbone.batch_norm": False})
     with torch.no_grad():
-        training = [classifier.train().encode(batch) for _ in range(2)]
-        predicting = [classifier.eval().encode(batch) for _ in range(2)]
+        training = [classifier.train().encode(batch).state for _ in range(2)]
+        predicting = [classifier.eval().encode(batch).state for _ in range(2)]
     assert not torch.allclose(*training)
     assert torch.equal(*predicting)
     vanilla = new("vanilla", graphs, **{"backbone.batch_norm": False}).eval()
     vanilla.load_state_dict(classifier.state_dict())
-    close(predicting[0], vanilla.encode(batch).detach())
+    close(predicting[0], vanilla.encode(batch).state.detach())

@@ -8,7 +8,7 @@ from torch.distributions import Dirichlet, kl_divergence
 from graphfnp.graphs.packed import Batch
 from graphfnp.methods.baselines.evidential import Evidential, kl_to_uniform, log_gamma_draws
 from graphfnp.methods.registry import make_classifier
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
 from tiny_graphs import TYPED, shapes, small
 
 
@@ -24,13 +24,13 @@ def with_alpha(alpha: list[float]) -> Evidential:
 
 def test_mean_and_vacuity_by_hand(batch: Batch) -> None:
     classifier = with_alpha([2.0, 3.0, 5.0])
-    close(classifier.draw_logits(batch, 1)[0, 0].softmax(-1).detach(), [0.2, 0.3, 0.5])
-    close(classifier.distance(batch).detach(), torch.full((12,), 0.3))
+    close(classifier.draw_logits(classifier.encode(batch), 1)[0, 0].softmax(-1).detach(), [0.2, 0.3, 0.5])
+    close(classifier.distance(classifier.encode(batch)).detach(), torch.full((12,), 0.3))
 
 
 @pytest.mark.parametrize("alpha", [[2.0, 3.0, 5.0], [1.01, 1.01, 1.01], [1.01, 1.01, 40.0]])
 def test_draws_are_those_of_the_dirichlet(alpha: list[float], batch: Batch) -> None:
-    draws = with_alpha(alpha).draw_logits(batch, 4096)[:, 0].softmax(-1).detach()
+    draws = (it := with_alpha(alpha)).draw_logits(it.encode(batch), 4096)[:, 0].softmax(-1).detach()
     expected = Dirichlet(torch.tensor(alpha))
     close(draws.mean(0), expected.mean, 0.005)
     close(draws.std(0), expected.stddev, 0.01)
@@ -38,7 +38,7 @@ def test_draws_are_those_of_the_dirichlet(alpha: list[float], batch: Batch) -> N
 
 def test_few_draws_already_have_nearly_the_right_mean(batch: Batch) -> None:
     for alpha in ([1.01, 1.01, 1.01], [3.0, 1.5, 1.2]):
-        draws = with_alpha(alpha).draw_logits(batch, 32)[:, 0].softmax(-1).detach()
+        draws = (it := with_alpha(alpha)).draw_logits(it.encode(batch), 32)[:, 0].softmax(-1).detach()
         close(draws.mean(0), torch.tensor(alpha) / sum(alpha), 0.03)
 
 
@@ -57,10 +57,10 @@ def test_evidential_loss_is_the_expected_cross_entropy_and_a_pull_on_misleading_
     classifier = with_alpha([2.0, 3.0, 5.0])
     graph = batch.select(torch.tensor([2]))  # a star: class 2
     classifier.start_epoch(5, 60, shapes(3))
-    terms = classifier.loss(graph, classifier.encode(graph))
+    terms = classifier.loss(classifier.encode(graph))
     # psi(10) - psi(5) = 1/5 + 1/6 + 1/7 + 1/8 + 1/9
     close(terms["data"].detach(), 1 / 5 + 1 / 6 + 1 / 7 + 1 / 8 + 1 / 9)
     pull = kl_divergence(Dirichlet(torch.tensor([2.0, 3.0, 1.0])), Dirichlet(torch.ones(3)))
     close(terms["prior"].detach(), 0.5 * pull)
     classifier.start_epoch(0, 60, shapes(3))
-    assert classifier.loss(graph, classifier.encode(graph))["prior"] == 0
+    assert classifier.loss(classifier.encode(graph))["prior"] == 0

@@ -26,27 +26,27 @@ def fitted(schema=TYPED, **settings):
 @pytest.mark.parametrize("schema", [TYPED, NUMBERS], ids=["fingerprints", "continuous"])
 def test_the_walk_ends_where_scikit_learns_does(schema):
     classifier, graphs = fitted(schema).classifier, shapes(60, schema)
-    features = classifier.encode(graphs.batch())
+    features = classifier.features(graphs.batch())
     theirs = RandomForestClassifier(32, random_state=int(classifier.seed)).fit(
         features.numpy(), graphs.y.numpy(), classifier.class_weight[graphs.y].numpy()
     )
-    others = classifier.encode(shapes(40, schema, seed=3).batch())
+    others = classifier.features(shapes(40, schema, seed=3).batch())
     own = classifier.value[classifier.leaves(others)].mean(1)
     torch.testing.assert_close(own.double(), torch.from_numpy(theirs.predict_proba(others.numpy())), atol=1e-5, rtol=0)
 
 
 def test_draws_are_groups_of_trees_and_their_mean_is_the_forest():
     classifier, batch = fitted().classifier, shapes(20, seed=4).batch()
-    mean = classifier.value[classifier.leaves(classifier.encode(batch))].mean(1)
+    mean = classifier.value[classifier.leaves(classifier.features(batch))].mean(1)
     for num_draws in (1, 8, 32, 64):
-        draws = classifier.draw_logits(batch, num_draws).exp()
+        draws = classifier.draw_logits(classifier.encode(batch), num_draws).exp()
         torch.testing.assert_close(draws.mean(0), mean, atol=0.002, rtol=0)  # no draw is wholly sure
-    assert float(classifier.draw_logits(batch, 8).exp().std(0).mean()) > 0.01
+    assert float(classifier.draw_logits(classifier.encode(batch), 8).exp().std(0).mean()) > 0.01
 
 
 def test_before_it_is_grown_a_forest_knows_nothing():
     classifier = make_classifier("forest", TYPED, small("forest"))
-    assert (classifier.draw_logits(shapes(5).batch(), 4) == 0).all()
+    assert (classifier.draw_logits(classifier.encode(shapes(5).batch()), 4) == 0).all()
 
 
 def test_bits_of_a_batch_are_the_fingerprints_of_its_graphs():

@@ -7,6 +7,7 @@ import torch
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.methods.baselines.graph_gp import GraphGP, GraphGPConfig
+from graphfnp.methods.contract import Encoding
 from graphfnp.networks.backbone import BackboneConfig
 from tiny_graphs import TYPED, shapes
 
@@ -36,22 +37,24 @@ def test_graph_gp_falls_back_to_its_prior_far_from_data() -> None:
     classifier.num_graphs.fill_(40)
     batch = shapes(40).batch()
     batch.y.copy_(targets)
+    seen = Encoding(batch, features)
     for _ in range(60):
         optimizer.zero_grad()
-        torch.stack(list(classifier.loss(batch, features).values())).sum().backward()
+        torch.stack(list(classifier.loss(seen).values())).sum().backward()
         optimizer.step()
     far = torch.full((1, 2), 60.0)
+    unseen = Encoding(batch, far)
     with torch.no_grad():
         mean, variance = classifier.posterior(far)
         outputscale = classifier.process.covar_module.outputscale
         torch.testing.assert_close(mean, torch.zeros(1, 3), atol=1e-4, rtol=0)
         torch.testing.assert_close(variance, outputscale.expand(1, 3), rtol=1e-3, atol=0)
-        assert float(classifier.distance(batch, far)) > 0.999
-        near = classifier.distance(batch, features)
+        assert float(classifier.distance(unseen)) > 0.999
+        near = classifier.distance(seen)
         assert near is not None
         assert float(near.mean()) < 0.7
         assert (classifier.posterior(features)[0].argmax(1) == targets).float().mean() > 0.9
-        probabilities = classifier.draw_logits(batch, 256, encoded=far).softmax(-1).mean(0)
+        probabilities = classifier.draw_logits(unseen, 256).softmax(-1).mean(0)
     torch.testing.assert_close(probabilities, torch.full((1, 3), 1 / 3), atol=0.03, rtol=0)
 
 

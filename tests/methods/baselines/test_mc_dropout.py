@@ -19,8 +19,8 @@ def test_mc_dropout_draws_differ_and_their_mean_is_not_the_deterministic_pass(
 ) -> None:
     classifier = new("mc-dropout", graphs).eval()
     with torch.no_grad():
-        draws = classifier.draw_logits(batch, 30)
-        deterministic = classifier.head(classifier.encode(batch).relu())
+        draws = classifier.draw_logits(classifier.encode(batch), 30)
+        deterministic = classifier.head(classifier.encode(batch).state.relu())
     assert len(draws.flatten(1).unique(dim=0)) == 30
     assert (draws.std(0) > 1e-4).all()
     assert (draws.mean(0) - deterministic).abs().max() > 1e-4
@@ -31,8 +31,8 @@ def test_a_draw_of_mc_dropout_is_one_thinned_network(graphs: PackedGraphs) -> No
     """The same graph twice in a batch gets the same logits in a draw; in training it need not."""
     classifier, twice = new("mc-dropout", graphs, dropout=0.5), graphs.batch([3, 3])
     with torch.no_grad():
-        draws = classifier.eval().draw_logits(twice, 6)
-        training = classifier.train().encode(twice)
+        draws = classifier.eval().draw_logits(classifier.encode(twice), 6)
+        training = classifier.train().encode(twice).state
     assert torch.equal(draws[:, 0], draws[:, 1])
     assert not torch.allclose(training[0], training[1])
 
@@ -51,7 +51,7 @@ def test_mc_dropout_also_thins_a_users_network(graphs: PackedGraphs, batch: Batc
     module = GraphSAGE(12, 16, 2, 8, dropout=0.3)
     classifier = make_classifier("mc-dropout", TYPED, small("mc-dropout"), backbone=module).eval()
     assert not [part for part in classifier.modules() if isinstance(part, torch.nn.Dropout)]
-    assert classifier.draw_logits(batch, 3).std(0).max() > 0
+    assert classifier.draw_logits(classifier.encode(batch), 3).std(0).max() > 0
 
 
 def test_an_mc_dropout_that_would_draw_nothing_is_refused() -> None:

@@ -40,5 +40,5 @@ def test_sgld_draws_go_round_the_snapshots_from_the_newest() -> None:
             classifier.is_due = True
             classifier.after_step()
             walked.append(classifier.network(batch))
-        draws = classifier.draw_logits(batch, 5)
+        draws = classifier.draw_logits(classifier.encode(batch), 5)
     torch.testing.assert_close(draws, torch.stack([walked[k] for k in (3, 2, 1, 3, 2)]))

@@ -33,4 +33,4 @@ def test_swag_of_weights_that_stand_still_is_the_network() -> None:
     classifier.collect(classifier.weights.of(classifier.network))
     with torch.no_grad():
         expected = classifier.network(batch).expand(2, -1, -1)
-        torch.testing.assert_close(classifier.draw_logits(batch, 2), expected, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(classifier.draw_logits(classifier.encode(batch), 2), expected, atol=1e-5, rtol=1e-4)

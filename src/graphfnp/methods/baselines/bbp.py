@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import expm1, log
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,7 @@ from torch.func import functional_call
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
-from graphfnp.methods.contract import LossTerms
+from graphfnp.methods.contract import Encoding, LossTerms
 from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.randomness import stream
 
@@ -48,18 +47,18 @@ class BBP(WholeNetwork):
         self.rho = nn.ParameterList(torch.full_like(mean, start) for mean in means.values())
         self.register_buffer("num_graphs", torch.tensor(1.0))
 
-    def encode(self, batch: Batch) -> Tensor:
+    def encode(self, batch: Batch) -> Encoding:
         if not self.training:
             return super().encode(batch)
         weights = self._draw(None, "backbone.")
-        return mean_pool(functional_call(self.network.backbone, weights, (batch,)), batch)
+        return Encoding(batch, mean_pool(functional_call(self.network.backbone, weights, (batch,)), batch))
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
         draws = (self._draw(stream(seed, "bbp", draw)) for draw in range(num_draws))
-        return torch.stack([functional_call(self.network, weights, (batch,)) for weights in draws])
+        return torch.stack([functional_call(self.network, weights, (encoded.batch,)) for weights in draws])
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        h, spread = torch.relu(encoded), self._spread()
+    def loss(self, encoded: Encoding) -> LossTerms:
+        h, spread = torch.relu(encoded.state), self._spread()
         for number, layer in enumerate(self.network.head):
             if isinstance(layer, nn.Linear):
                 h = local_linear(h, layer.weight, spread[f"head.{number}.weight"], layer.bias)
@@ -70,7 +69,7 @@ class BBP(WholeNetwork):
             for name, std in spread.items()
         )
         return {
-            "data": self.cross_entropy(h, batch.y, batch.weight),
+            "data": self.cross_entropy(h, encoded.batch.y, encoded.batch.weight),
             "divergence": self.config.kl_weight * divergence / self.num_graphs,
         }
 

@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig
-from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.graph_network import GraphNetwork
 
 
@@ -25,7 +24,7 @@ class DeepEnsembleConfig(VanillaConfig):
             raise InvalidConfig(f"members={self.members}", "one member or more", "change members")
 
 
-class DeepEnsemble(GraphClassifier):
+class DeepEnsemble(GraphClassifier[Encoding]):
     """p(y | G) = mean_m softmax(f_m(G)); draw s is member s modulo the number of members.
 
     Members share nothing, so under Adam, which scales each weight by itself, to descend the sum of their losses is to
@@ -42,26 +41,26 @@ class DeepEnsemble(GraphClassifier):
             for _ in range(config.members)
         )
 
-    def encode(self, batch: Batch) -> Tensor:
-        """[members, graphs, dims]"""
-        return torch.stack([member.embed(batch) for member in self._members])
+    def encode(self, batch: Batch) -> Encoding:
+        """The state is [members, graphs, dims]."""
+        return Encoding(batch, torch.stack([member.embed(batch) for member in self._members]))
 
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+    def embed(self, encoded: Encoding) -> Tensor:
         """Side by side: the directions of one member mean nothing to another."""
-        return torch.cat(list(self.encode(batch) if encoded is None else encoded), dim=-1)
+        return torch.cat(list(encoded.state), dim=-1)
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        logits = torch.stack(self._logits(self.encode(batch) if encoded is None else encoded))
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
+        logits = torch.stack(self._logits(encoded))
         return logits[torch.arange(num_draws) % len(logits)]
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+    def loss(self, encoded: Encoding) -> LossTerms:
         return {
-            f"member {number}": self.cross_entropy(each, batch.y, batch.weight)
+            f"member {number}": self.cross_entropy(each, encoded.batch.y, encoded.batch.weight)
             for number, each in enumerate(self._logits(encoded))
         }
 
-    def _logits(self, encoded: Tensor) -> list[Tensor]:
-        return [member.head(torch.relu(state)) for member, state in zip(self._members, encoded, strict=True)]
+    def _logits(self, encoded: Encoding) -> list[Tensor]:
+        return [member.head(torch.relu(state)) for member, state in zip(self._members, encoded.state, strict=True)]
 
     @property
     def _members(self) -> list[GraphNetwork]:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.edge_pairs import edge_pairs
+from graphfnp.graphs.edges import edge_pairs
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
+from graphfnp.methods.contract import Encoding
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class DropEdge(Vanilla):
     def __init__(self, schema: Schema, config: DropEdgeConfig | None = None, backbone: nn.Module | None = None) -> None:
         super().__init__(schema, config or DropEdgeConfig(), backbone)
 
-    def encode(self, batch: Batch) -> Tensor:
+    def encode(self, batch: Batch) -> Encoding:
         return super().encode(without_some_edges(batch, self.config.edge_dropout) if self.training else batch)
 
 

@@ -1,16 +1,15 @@
 """Evidential: the head counts evidence for each class, the parameters of a Dirichlet (Sensoy et al.)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
-from graphfnp.methods.contract import LossTerms
-from graphfnp.networks.draws import normal_draws
+from graphfnp.methods.contract import Encoding, LossTerms
+from graphfnp.networks.distributions import normal_draws
 
 
 @dataclass(frozen=True)
@@ -44,20 +43,21 @@ class Evidential(Vanilla):
         super().__init__(schema, config or EvidentialConfig(), backbone)
         self.annealing = 0.0
 
-    def alpha(self, encoded: Tensor) -> Tensor:
+    def alpha(self, encoded: Encoding) -> Tensor:
         """[graphs, classes], above 1"""
-        return 1 + nn.functional.softplus(self.head(encoded.relu()))
+        return 1 + nn.functional.softplus(self.head(encoded.state.relu()))
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
         """log g_k with g_k ~ Gamma(alpha_k): their softmax is Dirichlet; a single draw is the mean, log alpha."""
-        alpha = self.alpha(self.embed(batch, encoded))
+        alpha = self.alpha(encoded)
         if num_draws == 1:
             return alpha.log().unsqueeze(0)
         noise = normal_draws(num_draws, self.schema.num_classes, seed, "dirichlet")
         return log_gamma_draws(alpha, noise.to(alpha).unsqueeze(1))
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        alpha, weight = self.alpha(encoded), self.loss_weight(batch.y, batch.weight)
+    def loss(self, encoded: Encoding) -> LossTerms:
+        batch, alpha = encoded.batch, self.alpha(encoded)
+        weight = self.loss_weight(batch.y, batch.weight)
         own = nn.functional.one_hot(batch.y, self.schema.num_classes).bool()
         misleading = alpha.masked_fill(own, 1.0)
         return {
@@ -68,9 +68,9 @@ class Evidential(Vanilla):
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.annealing = self.config.prior_weight * min(1.0, epoch / self.config.annealing_epochs)
 
-    def distance(self, batch: Batch, encoded: Any = None) -> Tensor:
+    def distance(self, encoded: Encoding) -> Tensor:
         """Vacuity: 1 without any evidence."""
-        return self.schema.num_classes / self.alpha(self.embed(batch, encoded)).sum(-1)
+        return self.schema.num_classes / self.alpha(encoded).sum(-1)
 
 
 def log_gamma_draws(alpha: Tensor, noise: Tensor) -> Tensor:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.graphs.packed import Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
-from graphfnp.methods.contract import LossTerms
+from graphfnp.methods.contract import Encoding, LossTerms
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Focal(Vanilla):
     def __init__(self, schema: Schema, config: FocalConfig | None = None, backbone: nn.Module | None = None) -> None:
         super().__init__(schema, config or FocalConfig(), backbone)
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        logits = self.head(encoded.relu())
+    def loss(self, encoded: Encoding) -> LossTerms:
+        batch, logits = encoded.batch, self.head(encoded.state.relu())
         weight = self.loss_weight(batch.y, batch.weight)
         return {"data": (weight * focal_loss(logits, batch.y, self.config.gamma)).mean()}
 

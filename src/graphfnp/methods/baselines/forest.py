@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.graphs.fingerprints import batch_fingerprints
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms, Phase
+from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms, Phase
 from graphfnp.networks.backbone import BackboneConfig
 from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.randomness import stream
@@ -38,7 +37,7 @@ class ForestConfig:
             )
 
 
-class Forest(GraphClassifier):
+class Forest(GraphClassifier[Encoding]):
     """p(y | G) = mean_t p_t(y | bits(G)); draw s is the mean over the trees t with t mod S = s.
 
     Features are circular fingerprints of the graph itself (``graphs/fingerprints.py``: atoms and bonds as in the
@@ -68,21 +67,23 @@ class Forest(GraphClassifier):
         signs = torch.randint(2, (self.num_features, EMBEDDING), generator=stream(0, "forest embedding"))
         self.projection = (2.0 * signs - 1) / EMBEDDING**0.5
 
-    def encode(self, batch: Batch) -> Tensor:
+    def encode(self, batch: Batch) -> Encoding:
+        return Encoding(batch, self.features(batch.to("cpu")))
+
+    def features(self, batch: Batch) -> Tensor:
         """[graphs, features]"""
-        batch = batch.to("cpu")
         if not self.schema.is_continuous:
             return batch_fingerprints(batch, self.config.width)
         mean = mean_pool(batch.x, batch)
         variance = mean_pool(batch.x.square(), batch) - mean.square()
         return torch.cat([mean, variance.clamp(min=0).sqrt()], dim=1)
 
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
+    def embed(self, encoded: Encoding) -> Tensor:
         """Features in a few random directions, which nearly keep their distances."""
-        return (self.encode(batch) if encoded is None else encoded) @ self.projection
+        return encoded.state @ self.projection
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        features, classes = self.encode(batch) if encoded is None else encoded, self.schema.num_classes
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
+        features, classes = encoded.state, self.schema.num_classes
         if not len(self.root):
             return features.new_zeros(num_draws, len(features), classes)
         votes = self.value[self.leaves(features)].movedim(1, 0)  # [trees, graphs, classes]
@@ -108,7 +109,7 @@ class Forest(GraphClassifier):
 
     # ---------------------------------------------------------------- learning
 
-    def loss(self, batch: Batch, encoded: Any) -> LossTerms:
+    def loss(self, encoded: Encoding) -> LossTerms:
         return {}
 
     def phases(self) -> list[Phase]:
@@ -118,7 +119,7 @@ class Forest(GraphClassifier):
     def after_training(self, graphs: PackedGraphs) -> None:
         from sklearn.ensemble import RandomForestClassifier  # slow to import, and only learning needs it
 
-        features = torch.cat([self.encode(batch) for batch in graphs.batches(256, node_budget=16384)])
+        features = torch.cat([self.features(batch) for batch in graphs.batches(256, node_budget=16384)])
         forest = RandomForestClassifier(
             self.config.trees, min_samples_leaf=self.config.smallest_leaf, random_state=int(self.seed)
         )

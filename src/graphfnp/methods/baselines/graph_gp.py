@@ -9,13 +9,12 @@ from torch import Tensor, nn
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig
-from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws
+from graphfnp.networks.distributions import normal_draws
 from graphfnp.networks.k_means import k_means
 from graphfnp.networks.mean_state import mean_state
-from graphfnp.networks.mlp import mlp
-from graphfnp.networks.normalisation import normalised
+from graphfnp.networks.mlp import mlp, normalised
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class GraphGPConfig(VanillaConfig):
     training_draws: int = 8
 
 
-class GraphGP(GraphClassifier):
+class GraphGP(GraphClassifier[Encoding]):
     """f_k ~ GP(0, a exp(-|phi - phi'|^2 / 2 l^2)), loss = -ELBO / N = E_q[mean loss] + KL(q(u) || p(u)) / N.
 
     phi = norm(MLP(relu(mean_v GNN(G)_v))). After the warm-up the inducing points are the k-means centroids of the
@@ -51,27 +50,26 @@ class GraphGP(GraphClassifier):
         self.register_buffer("num_graphs", torch.tensor(1.0))
         self.register_buffer("is_placed", torch.tensor(False))
 
-    def encode(self, batch: Batch) -> Tensor:
-        return normalised(self.norm, self.head(torch.relu(mean_state(self.backbone, batch))))
+    def encode(self, batch: Batch) -> Encoding:
+        return Encoding(batch, normalised(self.norm, self.head(torch.relu(mean_state(self.backbone, batch)))))
 
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
-
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        features = self.embed(batch, encoded)
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
         if not self.is_placed:
-            return self.linear(features).expand(num_draws, -1, -1)
-        mean, variance = self.posterior(features)
+            return self.linear(encoded.state).expand(num_draws, -1, -1)
+        mean, variance = self.posterior(encoded.state)
         noise = normal_draws(num_draws, mean.shape[1], seed, "graph-gp").to(mean)
         return mean + variance.sqrt() * noise.unsqueeze(1)
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+    def loss(self, encoded: Encoding) -> LossTerms:
         if not self.is_placed:
-            return {"data": self.cross_entropy(self.linear(encoded), batch.y, batch.weight)}
-        mean, variance = self.posterior(encoded)
+            return {"data": self.cross_entropy(self.linear(encoded.state), encoded.batch.y, encoded.batch.weight)}
+        mean, variance = self.posterior(encoded.state)
         draws = mean + variance.sqrt() * torch.randn(self.config.training_draws, *mean.shape, device=mean.device)
         divergence = self.process.variational_strategy.kl_divergence().sum()
-        return {"data": self.cross_entropy(draws, batch.y, batch.weight), "divergence": divergence / self.num_graphs}
+        return {
+            "data": self.cross_entropy(draws, encoded.batch.y, encoded.batch.weight),
+            "divergence": divergence / self.num_graphs,
+        }
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         self.num_graphs.fill_(len(graphs))
@@ -80,14 +78,14 @@ class GraphGP(GraphClassifier):
             self.eval()
             with torch.no_grad():
                 batches = graphs.batches(256, node_budget=16384)
-                self.place(torch.cat([self.encode(batch.to(self.num_graphs.device)) for batch in batches]))
+                self.place(torch.cat([self.encode(batch.to(self.num_graphs.device)).state for batch in batches]))
             self.train(was_training)
 
-    def distance(self, batch: Batch, encoded: Any = None) -> Tensor | None:
+    def distance(self, encoded: Encoding) -> Tensor | None:
         """Posterior over prior variance, the mean over classes."""
         if not self.is_placed:
             return None
-        variance = self.posterior(self.embed(batch, encoded))[1]
+        variance = self.posterior(encoded.state)[1]
         return (variance / self.process.covar_module.outputscale).mean(1).clamp(0, 1)
 
     def posterior(self, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,21 +2,19 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from graphfnp.errors import InvalidConfig
-from graphfnp.graphs.edge_pairs import edge_pairs, pair_mean
+from graphfnp.graphs.edges import edge_pairs, pair_mean
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
-from graphfnp.methods.contract import LossTerms
-from graphfnp.networks.bernoulli import relaxed_bernoulli
-from graphfnp.networks.mlp import mlp
+from graphfnp.methods.contract import Encoding, LossTerms
+from graphfnp.networks.distributions import relaxed_bernoulli
+from graphfnp.networks.mlp import mlp, running_statistics
 from graphfnp.networks.neighbourhood import mean_pool
-from graphfnp.networks.normalisation import running_statistics
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,10 @@ class GSATConfig(VanillaConfig):
             )
 
 
-class Attended(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Attended(Encoding):
     """A batch seen through its attention."""
 
-    embedding: Tensor  # [graphs, dims]
     logit: Tensor  # [undirected edges]: log p / (1 - p)
     pair: Tensor  # [edges]: the undirected edge that each is a direction of
 
@@ -62,26 +60,23 @@ class GSAT(Vanilla):
         width = self.backbone.out_width
         self.attention, self.prior = mlp(2 * width, width, 1), config.prior_start
 
-    def encode(self, batch: Batch) -> Attended:  # type: ignore[override]
+    def encode(self, batch: Batch) -> Attended:
         pair, count = edge_pairs(batch.edge_index, batch.num_nodes)
         logit = self._pair_logit(batch, pair, count)
         attention = logit.sigmoid()
         if self.training:
             attention = relaxed_bernoulli(logsigmoid(logit), torch.rand_like(logit), self.config.temperature)
-        return Attended(mean_pool(self.backbone(batch, attention[pair]), batch), logit, pair)
+        return Attended(batch, mean_pool(self.backbone(batch, attention[pair]), batch), logit, pair)
 
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return (self.encode(batch) if encoded is None else encoded).embedding
-
-    def loss(self, batch: Batch, encoded: Attended) -> LossTerms:  # type: ignore[override]
-        divergence = bernoulli_kl(encoded.logit, self.prior)
+    def loss(self, encoded: Attended) -> LossTerms:  # type: ignore[override]
+        batch, divergence = encoded.batch, bernoulli_kl(encoded.logit, self.prior)
         if batch.weight is None:
             information = divergence.sum() / max(len(divergence), 1)
         else:  # the mean over edges, each with the weight of its graph
             weight = torch.empty_like(divergence)
             weight[encoded.pair] = batch.weight[batch.batch[batch.edge_index[0]]]
             information = (weight * divergence).sum() / weight.sum().clamp(min=1e-9)
-        return {**super().loss(batch, encoded.embedding), "information": self.config.information_weight * information}
+        return {**super().loss(encoded), "information": self.config.information_weight * information}
 
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
         config = self.config

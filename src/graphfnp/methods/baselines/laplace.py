@@ -1,14 +1,14 @@
 """Laplace: a Gaussian over the weights of the last layer, from the curvature of the loss at the end of training."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
-from graphfnp.networks.draws import normal_draws
+from graphfnp.methods.contract import Encoding
+from graphfnp.networks.distributions import normal_draws
 
 PRECISIONS = torch.logspace(-4, 4, 81, dtype=torch.double)
 
@@ -36,8 +36,8 @@ class Laplace(WholeNetwork):
         size = sum(parameter.numel() for parameter in self.network.head[-1].parameters())
         self.register_buffer("spread", torch.zeros(size, size))  # (H + delta I)^(-1/2), 0: not known yet
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        phi = self._last_input(self.embed(batch, encoded))
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
+        phi = self._last_input(encoded)
         noise = normal_draws(num_draws, len(self.spread), seed, "laplace").to(phi) @ self.spread.T
         weight = self._last_weight() + noise.view(num_draws, self.schema.num_classes, -1)
         return torch.einsum("gi,ski->sgk", phi, weight)
@@ -47,13 +47,13 @@ class Laplace(WholeNetwork):
         total = torch.zeros_like(self.spread, dtype=torch.double)
         for batch in graphs.batches(256, node_budget=16384):
             batch = batch.to(self.spread.device)
-            phi = self._last_input(self.embed(batch))
+            phi = self._last_input(self.encode(batch))
             total += curvature(phi, (phi @ self._last_weight().T).softmax(-1), self.class_weight[batch.y])
         self.spread.copy_(inverse_root(total, self._last_weight(), self.config.prior_precision))
 
-    def _last_input(self, embedding: Tensor) -> Tensor:
+    def _last_input(self, encoded: Encoding) -> Tensor:
         """[graphs, width + 1]"""
-        return nn.functional.pad(self.network.head[:-1](torch.relu(embedding)), (0, 1), value=1.0)
+        return nn.functional.pad(self.network.head[:-1](torch.relu(encoded.state)), (0, 1), value=1.0)
 
     def _last_weight(self) -> Tensor:
         """[classes, width + 1]: the bias is the last column."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
-from graphfnp.methods.contract import LossTerms
+from graphfnp.methods.contract import Encoding, LossTerms
 from graphfnp.networks.mlp import mlp
 from graphfnp.randomness import stream
 
@@ -46,23 +45,23 @@ class MCDropout(Vanilla):
         self.head = nn.Sequential(nn.Dropout(), *mlp(*widths, dropout=config.dropout))
         replace_dropout(self, config.dropout)
 
-    def encode(self, batch: Batch) -> Tensor:
+    def encode(self, batch: Batch) -> Encoding:
         if not self.training:
             return super().encode(batch)
         with dropping_units(self, lambda h: torch.rand(batch.num_graphs, h.shape[-1], device=h.device)[batch.batch]):
             return super().encode(batch)
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        """Nothing is shared by the draws, so ``encoded`` does not help."""
-        return torch.stack([self._draw(batch, stream(seed, "dropout", draw)) for draw in range(num_draws)])
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
+        """Draws share the batch alone."""
+        return torch.stack([self._draw(encoded.batch, stream(seed, "dropout", draw)) for draw in range(num_draws)])
 
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
+    def loss(self, encoded: Encoding) -> LossTerms:
         with dropping_units(self, torch.rand_like):
-            return super().loss(batch, encoded)
+            return super().loss(encoded)
 
     def _draw(self, batch: Batch, generator: torch.Generator) -> Tensor:
         with dropping_units(self, lambda h: torch.rand(h.shape[-1], generator=generator).to(h)):
-            return self.head(torch.relu(super().encode(batch)))
+            return self.head(torch.relu(super().encode(batch).state))
 
 
 class ChannelDropout(nn.Module):

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
-from graphfnp.methods.contract import Phase
+from graphfnp.methods.contract import Encoding, Phase
 from graphfnp.networks.graph_network import WeightVector
 
 
@@ -82,12 +82,12 @@ class SGLD(WholeNetwork):
         self.register_buffer("sampling", torch.tensor(False))
         self.is_due = False
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
         taken, capacity = int(self.num_taken), len(self.snapshots)
         if not taken:
-            return self.network(batch).expand(num_draws, -1, -1)
+            return self.network(encoded.batch).expand(num_draws, -1, -1)
         newest_first = [(taken - 1 - back) % capacity for back in range(min(num_draws, taken, capacity))]
-        logits = [self.weights.call(self.network, self.snapshots[slot], batch) for slot in newest_first]
+        logits = [self.weights.call(self.network, self.snapshots[slot], encoded.batch) for slot in newest_first]
         return torch.stack(logits)[torch.arange(num_draws) % len(logits)]
 
     def phases(self) -> list[Phase]:

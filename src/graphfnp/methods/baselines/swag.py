@@ -1,13 +1,13 @@
 """SWAG: a Gaussian around the mean of the weights that training passes through in its last part."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
+from graphfnp.methods.contract import Encoding
 from graphfnp.networks.graph_network import WeightVector
 from graphfnp.randomness import stream
 
@@ -45,11 +45,11 @@ class SWAG(WholeNetwork):
         self.register_buffer("num_collected", torch.tensor(0))
         self.is_due = False
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
         if not int(self.num_collected):
-            return self.network(batch).expand(num_draws, -1, -1)
+            return self.network(encoded.batch).expand(num_draws, -1, -1)
         draws = (self.draw_weights(stream(seed, "swag", draw)) for draw in range(num_draws))
-        return torch.stack([self.weights.call(self.network, weights, batch) for weights in draws])
+        return torch.stack([self.weights.call(self.network, weights, encoded.batch) for weights in draws])
 
     def draw_weights(self, generator: torch.Generator) -> Tensor:
         """[size]: one draw of all weights, and the mean statistics of the norms."""

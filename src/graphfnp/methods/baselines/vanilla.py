@@ -1,13 +1,12 @@
 """Vanilla: a backbone, mean pooling and a head; the softmax is all the uncertainty there is."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, Schema
-from graphfnp.methods.contract import GraphClassifier, LossTerms
+from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms
 from graphfnp.networks.backbone import BackboneConfig, make_backbone
 from graphfnp.networks.graph_network import GraphNetwork
 from graphfnp.networks.mean_state import mean_state
@@ -23,7 +22,7 @@ class VanillaConfig:
     head_width: int = 256
 
 
-class Vanilla(GraphClassifier):
+class Vanilla(GraphClassifier[Encoding]):
     """logits = MLP(relu(mean_v GNN(G)_v)); every draw is the same."""
 
     def __init__(self, schema: Schema, config: VanillaConfig | None = None, backbone: nn.Module | None = None) -> None:
@@ -33,17 +32,14 @@ class Vanilla(GraphClassifier):
         hidden = [config.head_width] * (config.head_layers - 1)
         self.head = mlp(self.backbone.out_width, *hidden, schema.num_classes)
 
-    def encode(self, batch: Batch) -> Tensor:
-        return mean_state(self.backbone, batch)
+    def encode(self, batch: Batch) -> Encoding:
+        return Encoding(batch, mean_state(self.backbone, batch))
 
-    def embed(self, batch: Batch, encoded: Any = None) -> Tensor:
-        return self.encode(batch) if encoded is None else encoded
+    def draw_logits(self, encoded: Encoding, num_draws: int, seed: int = 0) -> Tensor:
+        return self.head(torch.relu(encoded.state)).expand(num_draws, -1, -1)
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Any = None) -> Tensor:
-        return self.head(torch.relu(self.embed(batch, encoded))).expand(num_draws, -1, -1)
-
-    def loss(self, batch: Batch, encoded: Tensor) -> LossTerms:
-        return {"data": self.cross_entropy(self.head(torch.relu(encoded)), batch.y, batch.weight)}
+    def loss(self, encoded: Encoding) -> LossTerms:
+        return {"data": self.cross_entropy(self.head(torch.relu(encoded.state)), encoded.batch.y, encoded.batch.weight)}
 
     def mean_pooled_network(self) -> tuple[nn.Module, nn.Module] | None:
         own = type(self).encode, type(self).draw_logits, type(self).forward

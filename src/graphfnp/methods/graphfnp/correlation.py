@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from graphfnp.networks.bernoulli import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
+from graphfnp.networks.distributions import hard_bernoulli, log_one_minus_exp, relaxed_bernoulli
 
 RELAXATION_TEMPERATURE = 0.3
 

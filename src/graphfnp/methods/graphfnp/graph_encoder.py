@@ -7,26 +7,25 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch
+from graphfnp.methods.contract import Encoding
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
-from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.distributions import Gaussian
 from graphfnp.networks.mean_state import mean_state
-from graphfnp.networks.mlp import mlp
-from graphfnp.networks.normalisation import normalised
+from graphfnp.networks.mlp import mlp, normalised
 
 INITIAL_LOG_STD = -2.0  # of z, where it is the pooled state itself
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
-    """What all draws and both steps share: computed once per batch."""
+class GraphEncoding(Encoding):
+    """What all draws and both steps share; the state is h, [graphs, width]."""
 
-    graph_state: Tensor  # h, [graphs, width]
     graph_embedding: Gaussian  # of z^D, [graphs, dims]
     cache: dict[Any, Any] = field(default_factory=dict)  # what is computed from it once, where nothing learns
 
-    def detach(self) -> "Encoded":
+    def detach(self) -> "GraphEncoding":
         """The encoder held fixed, as the E-step wants it."""
-        return Encoded(self.graph_state.detach(), self.graph_embedding.detach())
+        return GraphEncoding(self.batch, self.state.detach(), self.graph_embedding.detach())
 
 
 class DirectEncoder(nn.Module):
@@ -39,11 +38,11 @@ class DirectEncoder(nn.Module):
         self.norm = nn.BatchNorm1d(self.dims, affine=False)
         self.log_std = nn.Parameter(torch.tensor(INITIAL_LOG_STD))
 
-    def forward(self, batch: Batch) -> Encoded:
-        return self.of_state(mean_state(self.backbone, batch))
+    def forward(self, batch: Batch) -> GraphEncoding:
+        return self.of_state(batch, mean_state(self.backbone, batch))
 
-    def of_state(self, state: Tensor) -> Encoded:
-        return Encoded(state, Gaussian(normalised(self.norm, state), self.log_std))
+    def of_state(self, batch: Batch, state: Tensor) -> GraphEncoding:
+        return GraphEncoding(batch, state, Gaussian(normalised(self.norm, state), self.log_std))
 
 
 class ProjectedEncoder(nn.Module):
@@ -55,8 +54,8 @@ class ProjectedEncoder(nn.Module):
         width = backbone.out_width
         self.mean, self.log_variance = mlp(width, width, dims), mlp(width, width, dims)
 
-    def forward(self, batch: Batch) -> Encoded:
-        return self.of_state(mean_state(self.backbone, batch))
+    def forward(self, batch: Batch) -> GraphEncoding:
+        return self.of_state(batch, mean_state(self.backbone, batch))
 
-    def of_state(self, state: Tensor) -> Encoded:
-        return Encoded(state, Gaussian(self.mean(state), 0.5 * self.log_variance(state)))
+    def of_state(self, batch: Batch, state: Tensor) -> GraphEncoding:
+        return GraphEncoding(batch, state, Gaussian(self.mean(state), 0.5 * self.log_variance(state)))

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.distributions import Gaussian
 from graphfnp.networks.mlp import mlp
 
 EPSILON = 1e-6

@@ -6,24 +6,22 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import LossTerms, Phase
+from graphfnp.methods.contract import LossTerms, Phase, RationaleModel
 from graphfnp.methods.graphfnp.config import GraphFNPConfig
 from graphfnp.methods.graphfnp.correlation import StochasticCorrelation, log_no_link
 from graphfnp.methods.graphfnp.corruption import with_shuffled_nodes
 from graphfnp.methods.graphfnp.decoder.generation import some_graphs
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder
-from graphfnp.methods.graphfnp.graph_encoder import DirectEncoder, Encoded
+from graphfnp.methods.graphfnp.graph_encoder import DirectEncoder, GraphEncoding
 from graphfnp.methods.graphfnp.kernel_space import KernelSpace
 from graphfnp.methods.graphfnp.label_head import AdditiveHead
 from graphfnp.methods.graphfnp.local_rationale import LocalRationale
+from graphfnp.methods.graphfnp.neural_process import NeuralProcess
 from graphfnp.methods.graphfnp.objectives import coverage_loss, evidence, link_loss, log_mixture, own_class, small_first
-from graphfnp.methods.graphfnp.rationale_model import RationaleModel
 from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
-from graphfnp.methods.rationales import Rationales
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian
-from graphfnp.networks.normalisation import running_statistics
+from graphfnp.networks.distributions import Gaussian, normal_draws, uniform_draws
+from graphfnp.networks.mlp import running_statistics
 
 NESTED = 2  # draws of C and u for one of z^D and z^R
 LOCAL_DIM = 16  # of u
@@ -32,7 +30,7 @@ START_AFTER, START_WITHIN = 0.12, 4000  # rationales start after this share of t
 DATA, FOREIGN, COVERAGE = 0.5, 0.5, 0.1  # weights in the E-step, against the likelihood of C
 
 
-class GraphFNP(RationaleModel):
+class GraphFNP(NeuralProcess):
     """Eq. 1 with a kernel in a space of its own and a prior to fall back on.
 
         kappa_ij = exp(-|P(z_i) - z^R_j|^2 / (2 d l)),   p0_i = prod_j (1 - kappa_ij)
@@ -70,7 +68,7 @@ class GraphFNP(RationaleModel):
 
     # ---------------------------------------------------------------- the generative process
 
-    def kernel_embedding(self, encoded: Encoded) -> Gaussian:
+    def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:
         z = encoded.graph_embedding
         return Gaussian(self.kernel_space(z.mean), z.log_std) if self.has_rationales else z
 
@@ -78,13 +76,12 @@ class GraphFNP(RationaleModel):
         """Embeddings move little and cost most, C and u the other way round: each draw of them serves several of C."""
         return num_draws // NESTED if num_draws % NESTED == 0 else num_draws
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None) -> Tensor:
+    def draw_logits(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
-        encoded = encoded or self.encode(batch)
         if not self.uses_rationales:
             return self.label_head(encoded.graph_embedding.at(self.graph_noise(num_draws, seed)), None, inplace=True)
         outer = self.embeddings_drawn(num_draws)
-        rationales, log_kappa = (drawn.unsqueeze(1) for drawn in self.linked_draws(batch, num_draws, seed, encoded))
+        rationales, log_kappa = (drawn.unsqueeze(1) for drawn in self.linked_draws(encoded, num_draws, seed))
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.draws)
         noise = normal_draws(num_draws, LOCAL_DIM, seed, "local", self.draws)
         uniform, noise = (drawn.to(log_kappa).view(outer, -1, 1, drawn.shape[-1]) for drawn in (uniform, noise))
@@ -125,7 +122,7 @@ class GraphFNP(RationaleModel):
             Phase("classifier", rest, self.classifier_loss),  # M-step
         ]
 
-    def rationales_loss(self, batch: Batch, encoded: Encoded, held_fixed: bool = True) -> LossTerms:
+    def rationales_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
         """E-step: rationales, kernel and its space on the likelihood of C and of the labels, all else held fixed.
 
         The classifier's own evidence is the target of the links: a graph or a part that it knows is linked to its
@@ -133,7 +130,7 @@ class GraphFNP(RationaleModel):
         """
         if not self.uses_rationales:
             return {}
-        encoded = encoded.detach() if held_fixed else encoded
+        batch, encoded = encoded.batch, encoded.detach() if held_fixed else encoded
         rationales = self.rationale_prior().sample()
         log_kappa = self.correlation.log_probability(self.kernel_embedding(encoded).sample(), rationales)
         with torch.no_grad():
@@ -148,9 +145,9 @@ class GraphFNP(RationaleModel):
             "coverage": COVERAGE * coverage_loss(log_kappa, own),
         }
 
-    def classifier_loss(self, batch: Batch, encoded: Encoded, held_fixed: bool = True) -> LossTerms:
+    def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
         """M-step (Eq. 11): encoder, local rationale and head on the labels; rationales and links are held fixed."""
-        z = encoded.graph_embedding.sample()
+        batch, z = encoded.batch, encoded.graph_embedding.sample()
         if not self.uses_rationales:
             if self.label_head.graph_part is None:  # without z^D there is nothing to say before rationales are placed
                 return {}
@@ -165,11 +162,11 @@ class GraphFNP(RationaleModel):
             "linked": 0.5 * self.cross_entropy(logits, batch.y, batch.weight),
         }
 
-    def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+    def loss(self, encoded: GraphEncoding) -> LossTerms:
         """Without EM: both steps' terms at once, nothing held fixed."""
-        expectation = self.rationales_loss(batch, encoded, held_fixed=False)
+        expectation = self.rationales_loss(encoded, held_fixed=False)
         return {
-            **self.classifier_loss(batch, encoded, held_fixed=False),
+            **self.classifier_loss(encoded, held_fixed=False),
             **{f"e_{k}": v for k, v in expectation.items()},
         }
 
@@ -188,10 +185,10 @@ class GraphFNP(RationaleModel):
         log_kappa = self.correlation.log_probability(self.kernel_embedding(encoded).mean, self.rationale_prior().mean)
         return -(changed * log_no_link(log_kappa)).mean()
 
-    def decoder_weight(self, batch: Batch, encoded: Encoded) -> Tensor | None:
+    def decoder_weight(self, encoded: GraphEncoding) -> Tensor | None:
         """Graphs and parts by the evidence they hold: so the decoder writes what rationales answer to."""
         logits = self.label_head(encoded.graph_embedding.mean, None)
-        return evidence(logits, batch.y, self.log_prior)
+        return evidence(logits, encoded.batch.y, self.log_prior)
 
     @torch.no_grad()
     def start_epoch(self, epoch: int, epochs: int, graphs: PackedGraphs) -> None:
@@ -223,16 +220,12 @@ class GraphFNP(RationaleModel):
 
     # ---------------------------------------------------------------- without rationales there is nothing to know
 
-    def rationales(self) -> Rationales | None:
-        return super().rationales() if self.has_rationales else None
+    @property
+    def rationale_model(self) -> RationaleModel | None:
+        return self if self.has_rationales else None
 
-    def mean_correlation(
-        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None
-    ) -> Tensor | None:
-        return super().mean_correlation(batch, num_draws, seed, encoded) if self.has_rationales else None
+    def distance(self, encoded: GraphEncoding) -> Tensor | None:
+        return super().distance(encoded) if self.has_rationales else None
 
-    def distance(self, batch: Batch, encoded: Encoded | None = None) -> Tensor | None:
-        return super().distance(batch, encoded) if self.has_rationales else None
-
-    def diagnostics(self, batch: Batch, encoded: Encoded | None = None) -> dict[str, float]:
-        return super().diagnostics(batch, encoded) if self.has_rationales else {}
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
+        return super().diagnostics(batch) if self.has_rationales else {}

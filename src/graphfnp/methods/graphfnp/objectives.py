@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from graphfnp.networks.bernoulli import log_one_minus_exp
+from graphfnp.networks.distributions import log_one_minus_exp
 
 ONE_REASON = 0.3  # weight of "one link of the graph's class, if any": without it rationales of a class become one
 

@@ -4,24 +4,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from graphfnp.graphs.packed import Batch, Schema
+from graphfnp.graphs.packed import Schema
 from graphfnp.methods.contract import LossTerms, Phase
 from graphfnp.methods.graphfnp.config import PaperConfig
 from graphfnp.methods.graphfnp.correlation import StochasticCorrelation
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder
-from graphfnp.methods.graphfnp.graph_encoder import Encoded, ProjectedEncoder
+from graphfnp.methods.graphfnp.graph_encoder import GraphEncoding, ProjectedEncoder
 from graphfnp.methods.graphfnp.label_head import ConcatenatedHead
 from graphfnp.methods.graphfnp.local_rationale import LocalRationale, LocalRationalePosterior
-from graphfnp.methods.graphfnp.rationale_model import RationaleModel
+from graphfnp.methods.graphfnp.neural_process import NeuralProcess
 from graphfnp.methods.graphfnp.rationale_prior import ProjectedRationalePrior
 from graphfnp.networks.backbone import make_backbone
-from graphfnp.networks.draws import normal_draws, uniform_draws
-from graphfnp.networks.gaussian import Gaussian, kl_divergence
+from graphfnp.networks.distributions import Gaussian, kl_divergence, normal_draws, uniform_draws
 
 FINE_TUNING_SCALE = 0.01  # of the finishing rate 1e-3: the paper's 1e-5
 
 
-class PaperGraphFNP(RationaleModel):
+class PaperGraphFNP(NeuralProcess):
     """Eq. 1 with kappa = exp(-|z - z'|^2 / (2 sqrt d)), u ~ q(u | G) in training, and MLP([z, u]) as the head."""
 
     draws = "plain"
@@ -37,18 +36,17 @@ class PaperGraphFNP(RationaleModel):
         self.label_head = ConcatenatedHead(width, width, schema.num_classes, width)
         self.decoder = GraphDecoder(schema, width, config.decoder)
 
-    def kernel_embedding(self, encoded: Encoded) -> Gaussian:
+    def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:
         return encoded.graph_embedding
 
-    def draw_logits(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None) -> Tensor:
+    def draw_logits(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
-        encoded = encoded or self.encode(batch)
-        rationales, log_kappa = self.linked_draws(batch, num_draws, seed, encoded)
+        rationales, log_kappa = self.linked_draws(encoded, num_draws, seed)
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.draws)
         noise = normal_draws(num_draws, self.config.width, seed, "local", self.draws)
         uniform, noise = uniform.to(log_kappa).unsqueeze(1), noise.to(log_kappa).unsqueeze(1)
         local = self.summarise(log_kappa, rationales, uniform).at(noise)
-        return self.label_head(self.embedding_draws(batch, num_draws, seed, encoded), local)
+        return self.label_head(self.embedding_draws(encoded, num_draws, seed), local)
 
     def summarise(self, log_kappa: Tensor, rationales: Tensor, uniform: Tensor) -> Gaussian:
         """p(u | C, z^R), with C drawn at ``uniform``."""
@@ -69,25 +67,25 @@ class PaperGraphFNP(RationaleModel):
     def finishing_phases(self) -> list[Phase]:
         return [self.decoder_phase(FINE_TUNING_SCALE)] if self.config.generation_weight else []
 
-    def rationales_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+    def rationales_loss(self, encoded: GraphEncoding) -> LossTerms:
         """E-step (Eq. 10): -log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R), u^D ~ p(u | C, z^R), encoder held fixed."""
         z, rationales = encoded.detach().graph_embedding.sample(), self.rationale_prior().sample()
         log_kappa = self.correlation.log_probability(z, rationales)
         local = self.summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
         return {
-            "data": self.cross_entropy(self.label_head(z, local), batch.y, batch.weight),
+            "data": self.cross_entropy(self.label_head(z, local), encoded.batch.y, encoded.batch.weight),
             "rationales": self.rationales_cross_entropy(rationales),
         }
 
-    def loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+    def loss(self, encoded: GraphEncoding) -> LossTerms:
         """M-step (Eq. 11): -log p(y^D | z^D, u^D) + KL(q(u | G) || p(u | C, z^R)) - log p(y^R | z^R, u^R), u^D ~ q."""
         z, rationales = encoded.graph_embedding.sample(), self.rationale_prior().detach().sample()
         log_kappa = self.correlation.log_probability(z, rationales)
-        posterior = self.posterior(encoded.graph_state)
+        posterior = self.posterior(encoded.state)
         expected = self.summarise(log_kappa, rationales, torch.rand_like(log_kappa))
         logits = self.label_head(z, posterior.sample())
         return {
-            "data": self.cross_entropy(logits, batch.y, batch.weight),
+            "data": self.cross_entropy(logits, encoded.batch.y, encoded.batch.weight),
             "kl": self.config.kl_weight * kl_divergence(posterior, expected).mean(),
             "rationales": self.rationales_cross_entropy(rationales),
         }

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.distributions import Gaussian
 from graphfnp.networks.k_means import k_means
 from graphfnp.networks.mlp import mlp
 

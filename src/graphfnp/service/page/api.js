@@ -43,9 +43,9 @@ export const send = (path, method, body) => {
   return ask(path, { method, headers, body });
 };
 
-export async function records(path, rows, isSmiles) {
-  const answer = await post(path, isSmiles ? { smiles: rows } : { graphs: rows });
-  return (await answer.json()).records;
+export async function records(path, rows, isSmiles, mix) {
+  const answer = await post(path, { ...(isSmiles ? { smiles: rows } : { graphs: rows }), mix });
+  return answer.json();
 }
 
 const drawn = new Map();

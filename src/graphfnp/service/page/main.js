@@ -2,7 +2,7 @@
 
 import { get, records, Refused, useKey } from "./api.js";
 import { modelCard } from "./card.js";
-import { $, el } from "./dom.js";
+import { $, el, percent } from "./dom.js";
 import { gallery } from "./gallery.js";
 import { answer, failed } from "./result.js";
 import { fromFile, fromText, Unreadable } from "./rows.js";
@@ -10,6 +10,7 @@ import { openSketcher } from "./sketcher.js";
 import { RowTable } from "./table.js";
 
 const AT_ONCE = 200; // rows of one request, so that progress can be seen
+const ESTIMATE = "estimate"; // of all rows together: they are one request
 const KNOWN = [
   ["aspirin", "CC(=O)Oc1ccccc1C(=O)O"],
   ["caffeine", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"],
@@ -19,7 +20,7 @@ const KNOWN = [
   ["glucose", "OCC1OC(O)C(O)C(O)C1O"],
 ];
 
-let card, table, asking = 0;
+let card, table, opened, asking = 0;
 
 const smiles = () => card.input === "SMILES";
 
@@ -61,12 +62,33 @@ async function start() {
   $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));
   $("sketch").hidden = !smiles();
-  table = new RowTable($("table"), card, (one) => openRow(one).catch(trouble));
+  $("mix").hidden = !card.calibration.label_mix;
+  $("mix-own").placeholder = `${card.classes.at(-1)}=0.2`;
+  chooseMix();
+  table = new RowTable($("table"), card, (one) => openRow(one, opened).catch(trouble));
   $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
   $("card").replaceChildren(...modelCard(card));
   const found = (await get("/rationales")).rationales;
   $("gallery").hidden = !found.length;
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
+}
+
+const named = (mix) => Object.entries(mix).map(([name, share]) => `${name} ${percent(share)}`).join(", ");
+
+function chooseMix() {
+  const choice = $("mix-choice").value, shares = card.calibration.label_mix ?? [];
+  $("mix-own").hidden = choice !== "own";
+  const usual = named(Object.fromEntries(card.classes.map((name, k) => [name, shares[k]])));
+  $("mix-hint").textContent = { training: usual, own: `such as ${$("mix-own").placeholder}; training data: ${usual}` }[choice] ?? "";
+  if (choice === "own") $("mix-own").focus();
+}
+
+function askedMix() {
+  const choice = $("mix-choice").value;
+  if (choice !== "own") return choice === "training" ? null : choice;
+  const own = $("mix-own").value.trim();
+  if (!own) throw new Unreadable(`Write your mix, such as ${$("mix-own").placeholder}.`);
+  return own;
 }
 
 function question({ asks, kind, classes }) {
@@ -94,21 +116,25 @@ async function run(asked) {
   say(many ? `Asking about ${asked.length} rows` : "Asking");
   try {
     if (!many) {
-      await openRow({ asked: asked[0], number: 0 });
+      await openRow({ asked: asked[0], number: 0 }, askedMix());
       if (mine === asking) say("");
       return;
     }
-    const done = [];
+    const done = [], mix = askedMix();
+    const most = mix === ESTIMATE ? asked.length : AT_ONCE;
+    let assumed;
     $("progress").hidden = false;
-    for (let from = 0; from < asked.length; from += AT_ONCE) {
+    for (let from = 0; from < asked.length; from += most) {
       $("progress").value = from / asked.length;
-      const part = asked.slice(from, from + AT_ONCE);
-      const found = await records("/predict", part.map((one) => one.row), smiles());
+      const part = asked.slice(from, from + most);
+      const found = await records("/predict", part.map((one) => one.row), smiles(), mix);
       if (mine !== asking) return;
-      found.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k }));
+      assumed = found.mix;
+      found.records.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k }));
       say(`${done.length} of ${asked.length} rows`);
     }
-    showMany(done);
+    opened = mix ? assumed : null; // a row that is opened is for the mix of its table
+    showMany(done, opened);
   } catch (error) {
     if (mine === asking) trouble(error);
   } finally {
@@ -117,12 +143,13 @@ async function run(asked) {
   }
 }
 
-function showMany(done) {
+function showMany(done, mix) {
   const bad = done.filter((one) => one.record.status !== "ok").length;
   const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
   const parts = [`${done.length} rows`];
   if (bad) parts.push(`${bad} could not be read and say why`);
   if (foreign) parts.push(`${foreign} unlike the training data`);
+  if (mix) parts.push(`for a mix of ${named(mix)}`);
   $("many-lead").textContent = `${parts.join("; ")}. Headings sort; a row opens with Enter or a click.`;
   $("many").hidden = false;
   table.show(done);
@@ -131,13 +158,14 @@ function showMany(done) {
   $("many").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
-async function openRow(one) {
+async function openRow(one, mix) {
   $("result").hidden = false;
   $("result").setAttribute("aria-busy", "true");
   try {
     const path = card.explains ? "/explain" : "/predict";
-    const [record] = await records(path, [one.asked.row], smiles());
-    const shown = record.status === "ok" ? answer(one.asked, record, card) : failed(one.asked, record);
+    const found = await records(path, [one.asked.row], smiles(), mix);
+    const [record] = found.records;
+    const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record);
     $("result").replaceChildren(shown);
     shown.querySelector("h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });
@@ -177,6 +205,7 @@ $("sketch").addEventListener("click", async () => {
 $("file").addEventListener("change", () => { take($("file").files[0]); $("file").value = ""; });
 $("save-csv").addEventListener("click", () => table.saveCsv());
 $("save-json").addEventListener("click", () => table.saveJson());
+$("mix-choice").addEventListener("change", chooseMix);
 $("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
 
 const holdsFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");

@@ -17,7 +17,7 @@ export function failed(asked, record) {
       el("p", { class: "hint" }, "Nothing was predicted for it. Check brackets, ring numbers and valences, then ask again.")));
 }
 
-export function answer(asked, record, card) {
+export function answer(asked, record, card, mix) {
   const classes = card.classes;
   const drawing = el("figure", { class: "main-drawing" });
   const marks = marked(record.explanation);
@@ -35,7 +35,8 @@ export function answer(asked, record, card) {
         el("h2", { tabindex: "-1" }, `${headline(record)} ${record.class}`, el("span", { class: "big" }, percent(record.probability))),
         probability(record, classes),
         el("p", {}, meaning(record)),
-        el("p", { class: "soft" }, draws(record)))),
+        el("p", { class: "soft" }, draws(record)),
+        mix ? el("p", { class: "soft" }, `For a mix of ${mix}.`) : null)),
     el("div", { class: "three" },
       set && fact("What cannot be ruled out", set.short, set.tone, chips(record.conformal_set, classes), set.long),
       place && fact("Does it know such inputs?", place.short, place.tone, strangeness(record, card.domain.edge, card.domain.unlike), place.long),
@@ -85,7 +86,7 @@ function why(asked, record, card) {
   };
   return el("div", { class: "why" },
     el("h3", {}, "What the answer leans on"),
-    el("p", { class: "lead" }, "The rationales that this input is linked to most, each drawn on the left."),
+    el("p", { class: "lead" }, "The rationales that this input is linked to most."),
     el("ul", { class: "links" }, links.map(tile)));
 }
 

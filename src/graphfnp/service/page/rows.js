@@ -1,7 +1,7 @@
 // What a user pastes or drops, as rows: { row, name } with row a SMILES or a graph.
 
 const SMILES_NAMES = ["smiles", "canonicalsmiles", "isomericsmiles", "smi", "mol", "molecule", "structure", "compound", "drug"];
-const NAME_NAMES = ["name", "id", "title", "compoundname", "drugname"];
+const NAME_NAMES = ["name", "title", "compoundname", "moleculename", "drugname", "commonname", "id", "compoundid", "moleculeid", "chemblid", "cid", "cas", "casnumber", "identifier", "code"];
 
 export class Unreadable extends Error {}
 
@@ -65,7 +65,7 @@ function cells(text, mark) {
   const table = [];
   let line = [], cell = "", quoted = false;
   const endCell = () => { line.push(cell); cell = ""; };
-  const endLine = () => { endCell(); if (line.length > 1 || line[0] !== "") table.push(line); line = []; };
+  const endLine = () => { endCell(); table.push(line); line = []; };
   for (let k = 0; k < text.length; k++) {
     const sign = text[k];
     if (quoted) {
@@ -78,7 +78,10 @@ function cells(text, mark) {
     else if (sign !== "\r") cell += sign;
   }
   if (cell !== "" || line.length) endLine();
-  return table;
+  const blank = (one) => one.length === 1 && one[0].trim() === "";
+  while (table.length && blank(table[table.length - 1])) table.pop();
+  while (table.length && blank(table[0])) table.shift();
+  return table; // a blank line between others keeps its place, as it does for graphfnp predict
 }
 
 // One line of a CSV; a leading = or @ would be a formula to a spreadsheet, and a SMILES may well begin with @.

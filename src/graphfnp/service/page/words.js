@@ -34,10 +34,12 @@ export function ruledOut(record, classes) {
   if (set.length === 0) return { tone: "bad", short: "Nothing fits", long: `At the ${level} level no class fits: the input is unlike all of them.` };
   const all = set.length === classes.length;
   const named = set.length === 2 ? `both ${set.join(" and ")}` : set.join(", ");
+  const unknown = record.probability < 0.8 ? "the honest answer is “I do not know”"
+    : "the structure alone does not tell, and the probability also counts how common the classes are";
   return {
     tone: "open",
     short: all ? "Nothing ruled out" : named,
-    long: `At the ${level} level ${named} remain possible${all ? ": the honest answer is “I do not know”" : ""}.`,
+    long: `At the ${level} level ${named} remain possible${all ? `: ${unknown}` : ""}.`,
   };
 }
 

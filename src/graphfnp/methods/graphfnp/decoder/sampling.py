@@ -81,7 +81,7 @@ def sample(
         sampler.add_node(may_stop=sizes is None and partial.step > 0)
         sampler.add_edges(connected)
         sampler.finish_node()
-    return structures_of(partial, decoder.schema.is_continuous)
+    return structures_of(partial)
 
 
 class GraphSampler:
@@ -122,7 +122,7 @@ class GraphSampler:
         partial.size = torch.where(partial.growing & (kind == kinds), partial.step, partial.size)
         kind = torch.where(partial.growing, kind, 0)
         partial.node_type[:, partial.step] = kind
-        if self.decoder.schema.is_continuous:
+        if head.features is not None:
             mean, log_variance = head.gaussian(hidden)
             noise = torch.randn(mean.shape, generator=self.generator, device=self.generator.device).to(mean.device)
             partial.x[:, partial.step] = mean + self.temperature * torch.exp(0.5 * log_variance) * noise
@@ -206,7 +206,7 @@ class GraphSampler:
         return (logits / self.temperature - waiting.to(logits.device).log()).argmax(-1)
 
 
-def structures_of(partial: PartialGraphs, continuous: bool) -> list[Structure]:
+def structures_of(partial: PartialGraphs) -> list[Structure]:
     """What was written down."""
     graph, a, b = torch.where(partial.edge_class.triu(1) > 0)
     kinds = (partial.edge_class[graph, a, b] - 1).tolist()
@@ -217,7 +217,7 @@ def structures_of(partial: PartialGraphs, continuous: bool) -> list[Structure]:
         Structure(
             node_type=tuple(types[:size]),
             edges=tuple(own),
-            x=partial.x[number, :size].clone() if continuous else None,
+            x=partial.x[number, :size].clone() if partial.x.shape[-1] else None,
         )
         for number, (types, size, own) in enumerate(
             zip(partial.node_type.tolist(), partial.size.tolist(), edges, strict=True)

@@ -1,4 +1,4 @@
-"""RationaleModel: what GraphFNP and the literal method share, the parts of Eq. 1 and what they know of themselves."""
+"""NeuralProcess: what GraphFNP and the literal method share, the parts of Eq. 1 and what they know of themselves."""
 
 from abc import abstractmethod
 from typing import Any
@@ -8,22 +8,20 @@ from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.methods.contract import GraphClassifier, LossTerms, Phase
+from graphfnp.methods.contract import LossTerms, Phase, RationaleModel
 from graphfnp.methods.graphfnp.correlation import StochasticCorrelation, log_no_link
-from graphfnp.methods.graphfnp.decoder.breadth_first import breadth_first_decisions
 from graphfnp.methods.graphfnp.decoder.generation import generation_loss, some_graphs
 from graphfnp.methods.graphfnp.decoder.graph_decoder import GraphDecoder
 from graphfnp.methods.graphfnp.decoder.sampling import Rules, sample
-from graphfnp.methods.graphfnp.graph_encoder import DirectEncoder, Encoded, ProjectedEncoder
+from graphfnp.methods.graphfnp.graph_encoder import DirectEncoder, GraphEncoding, ProjectedEncoder
 from graphfnp.methods.graphfnp.local_rationale import LocalRationale
 from graphfnp.methods.graphfnp.objectives import own_class
 from graphfnp.methods.graphfnp.rationale_prior import RationalePrior
 from graphfnp.methods.rationales import Rationales
-from graphfnp.networks.draws import DrawKind, normal_draws
-from graphfnp.networks.gaussian import Gaussian
+from graphfnp.networks.distributions import DrawKind, Gaussian, normal_draws
 
 
-class RationaleModel(GraphClassifier):
+class NeuralProcess(RationaleModel[GraphEncoding]):
     """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 1)."""
 
     encoder: DirectEncoder | ProjectedEncoder
@@ -41,22 +39,22 @@ class RationaleModel(GraphClassifier):
     # ---------------------------------------------------------------- where graphs and rationales meet
 
     @abstractmethod
-    def kernel_embedding(self, encoded: Encoded) -> Gaussian:
+    def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:
         """Of each graph in the space of the rationales, [graphs, dims]."""
 
     @property
     def uses_rationales(self) -> bool:
         return True
 
-    def encode(self, batch: Batch) -> Encoded:
+    def encode(self, batch: Batch) -> GraphEncoding:
         return self.encoder(batch)
 
-    def embed(self, batch: Batch, encoded: Encoded | None = None) -> Tensor:
+    def embed(self, encoded: GraphEncoding) -> Tensor:
         """The mean in the space of the rationales."""
-        return self.kernel_embedding(encoded or self.encode(batch)).mean
+        return self.kernel_embedding(encoded).mean
 
-    def embedding_draws(self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None) -> Tensor:
-        return self.kernel_embedding(encoded or self.encode(batch)).at(self.graph_noise(num_draws, seed))
+    def embedding_draws(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
+        return self.kernel_embedding(encoded).at(self.graph_noise(num_draws, seed))
 
     def graph_noise(self, num_draws: int, seed: int) -> Tensor:
         """[draws, 1, dims], the same for all graphs."""
@@ -71,11 +69,8 @@ class RationaleModel(GraphClassifier):
         """How many of the draws have embeddings of their own."""
         return num_draws
 
-    def linked_draws(
-        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def linked_draws(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> tuple[Tensor, Tensor]:
         """Draws of z^R, and log kappa between them and those of the graphs; computed once where nothing learns."""
-        encoded = encoded or self.encode(batch)
         if (known := encoded.cache.get((num_draws, seed))) is not None:
             return known
         outer, embedding = self.embeddings_drawn(num_draws), self.kernel_embedding(encoded)
@@ -97,44 +92,39 @@ class RationaleModel(GraphClassifier):
     def finishing_phases(self) -> list[Phase]:
         return [self.decoder_phase()] if self.config.generation_weight else []
 
-    def decoder_loss(self, batch: Batch, encoded: Encoded) -> LossTerms:
+    def decoder_loss(self, encoded: GraphEncoding) -> LossTerms:
         """-E log p(G | z) per node over a few graphs, all else held fixed; with no weight nothing is learned."""
         if not self.config.generation_weight:
             return {}
+        batch = encoded.batch
         with torch.no_grad():
-            encoded = encoded.detach()
-            chosen = some_graphs(batch, self.decoder_weight(batch, encoded))
+            chosen = some_graphs(batch, self.decoder_weight(encoded))
             z = self.kernel_embedding(encoded).sample()[chosen]
         return {"generation": self.config.generation_weight * generation_loss(self.decoder, batch.select(chosen), z)}
 
-    def decoder_weight(self, batch: Batch, encoded: Encoded) -> Tensor | None:
+    def decoder_weight(self, encoded: GraphEncoding) -> Tensor | None:
         """[graphs]: how often the decoder learns from each; None: all alike."""
         return None
 
     # ---------------------------------------------------------------- what it knows of itself
 
-    def correlation_probability(self, batch: Batch, encoded: Encoded | None = None) -> Tensor:
-        """kappa at the means, [graphs, rationales]."""
-        return self._log_correlation(batch, encoded).exp()
+    def correlation_probability(self, encoded: GraphEncoding) -> Tensor:
+        return self._log_correlation(encoded).exp()
 
     def node_correlation(self, batch: Batch) -> Tensor:
-        """kappa of each node, [nodes, rationales]: its state stands for a graph's."""
-        embedding = self.kernel_embedding(self.encoder.of_state(self.encoder.backbone(batch))).mean
-        return self.correlation.log_probability(embedding, self.rationale_prior().mean).exp()
+        return self._log_correlation(self.encoder.of_state(batch, self.encoder.backbone(batch))).exp()
 
-    def _log_correlation(self, batch: Batch, encoded: Encoded | None) -> Tensor:
-        return self.correlation.log_probability(self.embed(batch, encoded), self.rationale_prior().mean)
+    def _log_correlation(self, encoded: GraphEncoding) -> Tensor:
+        return self.correlation.log_probability(self.embed(encoded), self.rationale_prior().mean)
 
-    def mean_correlation(
-        self, batch: Batch, num_draws: int, seed: int = 0, encoded: Encoded | None = None
-    ) -> Tensor | None:
-        return self.linked_draws(batch, num_draws, seed, encoded)[1].exp().mean(0)
+    def mean_correlation(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
+        return self.linked_draws(encoded, num_draws, seed)[1].exp().mean(0)
 
-    def distance(self, batch: Batch, encoded: Encoded | None = None) -> Tensor | None:
+    def distance(self, encoded: GraphEncoding) -> Tensor | None:
         """p0 = prod_j (1 - kappa_ij): the probability that no rationale reaches the graph."""
-        return log_no_link(self._log_correlation(batch, encoded)).exp()
+        return log_no_link(self._log_correlation(encoded)).exp()
 
-    def rationales(self) -> Rationales | None:
+    def rationales(self) -> Rationales:
         return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
 
     def decode(
@@ -143,17 +133,13 @@ class RationaleModel(GraphClassifier):
         known = sizes if self.config.decoder.size_condition else None
         return sample(self.decoder, z, known, temperature, generator, int(sizes.max()), connected=True, rules=rules)
 
-    def log_likelihood(self, batch: Batch, rationale: Tensor) -> Tensor:
-        decisions = breadth_first_decisions(batch, torch.Generator().manual_seed(0))
-        return self.decoder.log_likelihood(decisions, self.rationale_prior().mean[rationale])
-
     @torch.no_grad()
-    def diagnostics(self, batch: Batch, encoded: Encoded | None = None) -> dict[str, float]:
+    def diagnostics(self, batch: Batch) -> dict[str, float]:
         """Is the kernel alive, does it separate the classes, are graphs reached, do draws differ?"""
-        encoded = encoded or self.encode(batch)
-        kappa = self.correlation_probability(batch, encoded)
+        encoded = self.encode(batch)
+        kappa = self.correlation_probability(encoded)
         own = own_class(batch.y, self.rationale_prior.label)
-        spread = self.draw_logits(batch, 16, encoded=encoded).softmax(-1).std(0).mean()
+        spread = self.draw_logits(encoded, 16).softmax(-1).std(0).mean()
         numbers = {
             "kappa_own": kappa[own].mean(),
             "kappa_other": kappa[~own].mean(),

@@ -1,0 +1,90 @@
+"""Addresses of object storage in place of files: the same bytes, and an interrupted run goes on."""
+
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
+from graphfnp.runs.run import Run
+from graphfnp.scoring.object_storage import address_of
+from graphfnp.scoring.score_file import score_file
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(MemoryFileSystem, "store", {})
+    monkeypatch.setattr(MemoryFileSystem, "pseudo_dirs", [""])
+    return tmp_path / "cache" / "graphfnp" / "scoring"
+
+
+@pytest.fixture
+def expected(molecule_run: Run, broken_file: Path, tmp_path: Path) -> dict[str, bytes]:
+    """Of every ending, what comes out where both are files."""
+    found = {}
+    for ending in ("csv", "parquet"):
+        score_file(molecule_run.model, broken_file, tmp_path / f"local.{ending}")
+        found[ending] = (tmp_path / f"local.{ending}").read_bytes()
+    return found
+
+
+def _address(kind: str, tmp_path: Path, name: str) -> str:
+    return f"memory://bucket/{name}" if kind == "memory" else f"file://{tmp_path}/{name}"
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_from_storage_to_storage(kind, ending, molecule_run, broken_file, expected, cache, tmp_path: Path) -> None:
+    source, target = (_address(kind, tmp_path, name) for name in ("source.csv", f"out.{ending}"))
+    with fsspec.open(source, "wb") as file:
+        file.write(broken_file.read_bytes())
+    assert score_file(molecule_run.model, source, target).rows == 1000
+    with fsspec.open(target, "rb") as file:
+        assert file.read() == expected[ending]
+    assert not list(cache.iterdir())
+
+
+def test_what_was_interrupted_goes_on(molecule_run, broken_file, expected, cache, small_chunks) -> None:
+    seen: list[int] = []
+
+    def interrupted(done: int, before: int, total: int) -> None:
+        if done > 300:
+            raise KeyboardInterrupt
+
+    def watch(done: int, before: int, total: int) -> None:
+        seen.append(before)
+
+    target = "memory://bucket/out.csv"
+    with pytest.raises(KeyboardInterrupt):
+        score_file(molecule_run.model, broken_file, target, watch=interrupted)
+    assert not fsspec.filesystem("memory").exists("/bucket/out.csv")
+    score_file(molecule_run.model, broken_file, target, watch=watch)
+    assert max(seen) >= 300
+    assert fsspec.filesystem("memory").cat("/bucket/out.csv").count(b"\n") == expected["csv"].count(b"\n")
+
+
+def test_what_cannot_be_opened_is_said_before_the_work(molecule_run, broken_file) -> None:
+    with pytest.raises(MissingData, match=r"memory://bucket/none\.csv"):
+        score_file(molecule_run.model, "memory://bucket/none.csv", "memory://bucket/out.csv")
+    with pytest.raises(InvalidConfig, match="fsspec can open"):
+        score_file(molecule_run.model, broken_file, "nowhere://bucket/out.csv")
+
+
+def test_records_that_cannot_be_sent_are_kept(molecule_run, broken_file, expected, cache, monkeypatch) -> None:
+    def refused(*arguments: object, **options: object) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(MemoryFileSystem, "put_file", refused)
+    with pytest.raises(InvalidRun, match="copy them from"):
+        score_file(molecule_run.model, broken_file, "memory://bucket/out.csv")
+    (kept,) = cache.glob("*/out.csv")
+    assert kept.read_bytes() == expected["csv"]
+
+
+def test_a_path_that_was_an_address_is_one_again() -> None:
+    assert address_of(Path("s3://bucket/a/b.csv")) == "s3://bucket/a/b.csv"
+    assert address_of("file:///data/b.csv") == address_of(Path("file:///data/b.csv")) == "file:///data/b.csv"
+    for plain in ("C:/data/b.csv", "/data/b.csv", "b.csv", "-", "CC(=O)O", None):
+        assert address_of(plain) is None
