@@ -74,6 +74,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         calibration: str = TrainingConfig.calibration,
         mix: str = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
+        standardise: bool = False,
         validation_fraction: float = 0.1,
         num_draws: int = NUM_DRAWS,
         on_invalid: Literal["raise", "nan"] = "raise",
@@ -89,6 +90,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.calibration = calibration
         self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
+        self.standardise = standardise  # molecules, to largest fragment, neutral, canonical tautomer
         self.validation_fraction = validation_fraction
         self.num_draws = num_draws
         self.on_invalid = on_invalid
@@ -263,7 +265,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- reading
 
     def _read(self, X: Any, classes: np.ndarray, on_invalid: str) -> Read:
-        read = graphs_from_inputs(X, [str(name) for name in classes])
+        read = graphs_from_inputs(X, [str(name) for name in classes], self.standardise)
         if read[2] and on_invalid == "raise":
             raise InvalidGraphs(
                 described(read[2]), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
@@ -285,7 +287,7 @@ def _save_graphs(graphs: PackedGraphs, path: Path) -> None:
 
 def _load_graphs(path: Path, schema: Schema) -> PackedGraphs:
     tensors, record = read_tensors(path)
-    return PackedGraphs.build(**tensors, schema=schema, text=record["text"])
+    return PackedGraphs.build(**tensors, schema=schema, text=record["text"])  # type: ignore[arg-type]
 
 
 def _seed(random_state: Any) -> int:

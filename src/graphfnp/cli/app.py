@@ -113,6 +113,14 @@ def train(
     duplicates_together: Annotated[
         bool, typer.Option("--duplicates-together", help="Keep equal molecules in one part of the split.")
     ] = False,
+    standardise: Annotated[
+        bool,
+        typer.Option(
+            "--standardise",
+            help="Molecules in their standard form, here and wherever the model is asked: cleaned, "
+            "largest fragment, neutral, canonical tautomer.",
+        ),
+    ] = False,
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
@@ -127,7 +135,7 @@ def train(
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
     options |= {"classes": classes, "map_labels": map_labels}
-    options["duplicates_together"] = duplicates_together or None
+    options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [])
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
     commands.train(dataset, request, {k: v for k, v in options.items() if v is not None}, out, data, flags)

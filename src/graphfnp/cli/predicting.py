@@ -19,6 +19,7 @@ from graphfnp.cli.console import err
 from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
 from graphfnp.cli.standard_streams import files_for_streams, shown
+from graphfnp.datasets.tables import standard_notes
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import UNLABELLED
@@ -192,6 +193,7 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
         err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
         show_predictions(records, model, settings.level)
+    notes += tuple(standard_notes(graphs)) if graphs is not None else ()
     bad = [record for record in records if record["status"] != OK]
     problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
     return Counts(len(records), len(bad), problems_shown, notes), model

@@ -6,7 +6,7 @@ PUBLIC = {  # what other packages may use, by module
     "foreign": "is_data is_dataset is_networkx",
     "labels": "label_numbers",
     "matching": "matching",
-    "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
+    "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate",
     "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
     "pyg": "from_data_list from_dataset from_networkx to_data_list",

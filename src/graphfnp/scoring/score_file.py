@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from graphfnp.chemistry.standardise import told
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.label_mix import assumed_mix
@@ -88,8 +89,8 @@ def score_file(
     }
     with parts.opened(manifest, restart):
         counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
-        counts = replace(counts, notes=file.notes.sentences())
         schema = record_schema(model.classifier.schema)
+        counts = replace(counts, notes=(*file.notes.sentences(), *_changes(model, counts)))
         if is_csv:
             schema = text_schema(schema)
         tables = parts.tables(total)
@@ -101,6 +102,10 @@ def score_file(
         write_record_file(target, tables, schema, _about(scorer.model, file, settings, counts), raw)
         parts.remove()
     return counts
+
+
+def _changes(model: TrainedModel, counts: Counts) -> list[str]:
+    return [told(counts.changes, counts.rows - counts.failed)] if model.classifier.schema.standardise else []
 
 
 def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:

@@ -24,7 +24,8 @@ export function answer(asked, record, card, mix) {
   drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks);
   drawing.append(el("figcaption", {},
     marks.length ? `Marked: the ${card.kind === "molecule" ? "bonds" : "edges"} that matter most for this answer.` : null,
-    el("code", {}, shown(asked))));
+    el("code", {}, shown(asked)),
+    record.changes ? el("span", {}, " read as ", el("code", {}, record.standardised), ` (${record.changes})`) : null));
   const set = ruledOut(record, classes);
   const place = domain(record);
   return el("article", { class: "panel answer", "--hue": hue(classes, record.class) },
