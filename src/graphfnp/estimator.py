@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from graphfnp.datasets.inputs import described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
-from graphfnp.files import read_json, read_tensors, write_json, write_tensors
-from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.files import read_json, write_json
 from graphfnp.graphs.problem import Read
+from graphfnp.graphs.storage import load_graphs, save_graphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
@@ -219,7 +219,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         params |= {"random_state": self.seed_, "overrides": {k: _plain(v) for k, v in (self.overrides or {}).items()}}
         save_model(self.model_, folder, self.method)
-        _save_graphs(self._graphs, folder / GRAPHS)
+        save_graphs(self._graphs, folder / GRAPHS)
         record = {
             "format": FORMAT,
             "params": params,
@@ -247,7 +247,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             ) from error
         estimator.seed_ = int(record["params"]["random_state"])
         estimator.model_ = load_model(folder)
-        estimator._graphs = _load_graphs(folder / GRAPHS, estimator.model_.classifier.schema)
+        estimator._graphs = load_graphs(folder / GRAPHS, estimator.model_.classifier.schema)
         estimator._rationales = None
         return estimator
 
@@ -277,17 +277,6 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         read = self._read(X, self.classes_, on_invalid)
         graphs = read[0]
         return read, None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
-
-
-def _save_graphs(graphs: PackedGraphs, path: Path) -> None:
-    values = {field.name: getattr(graphs, field.name) for field in fields(graphs)}
-    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-    write_tensors(path, tensors, {"text": graphs.text})
-
-
-def _load_graphs(path: Path, schema: Schema) -> PackedGraphs:
-    tensors, record = read_tensors(path)
-    return PackedGraphs.build(**tensors, schema=schema, text=record["text"])  # type: ignore[arg-type]
 
 
 def _seed(random_state: Any) -> int:
