@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from graphfnp.datasets.inputs import described, graphs_from_inputs
 from graphfnp.datasets.split import random_split
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
-from graphfnp.files import read_json, read_tensors, write_json, write_tensors
-from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.files import read_json, write_json
 from graphfnp.graphs.problem import Read
+from graphfnp.graphs.storage import load_graphs, save_graphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.scores import all_scores
@@ -74,6 +74,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         calibration: str = TrainingConfig.calibration,
         mix: str = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
+        standardise: bool = False,
         validation_fraction: float = 0.1,
         num_draws: int = NUM_DRAWS,
         on_invalid: Literal["raise", "nan"] = "raise",
@@ -89,6 +90,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.calibration = calibration
         self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
+        self.standardise = standardise  # molecules, to largest fragment, neutral, canonical tautomer
         self.validation_fraction = validation_fraction
         self.num_draws = num_draws
         self.on_invalid = on_invalid
@@ -217,7 +219,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         params |= {"random_state": self.seed_, "overrides": {k: _plain(v) for k, v in (self.overrides or {}).items()}}
         save_model(self.model_, folder, self.method)
-        _save_graphs(self._graphs, folder / GRAPHS)
+        save_graphs(self._graphs, folder / GRAPHS)
         record = {
             "format": FORMAT,
             "params": params,
@@ -245,7 +247,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             ) from error
         estimator.seed_ = int(record["params"]["random_state"])
         estimator.model_ = load_model(folder)
-        estimator._graphs = _load_graphs(folder / GRAPHS, estimator.model_.classifier.schema)
+        estimator._graphs = load_graphs(folder / GRAPHS, estimator.model_.classifier.schema)
         estimator._rationales = None
         return estimator
 
@@ -263,7 +265,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- reading
 
     def _read(self, X: Any, classes: np.ndarray, on_invalid: str) -> Read:
-        read = graphs_from_inputs(X, [str(name) for name in classes])
+        read = graphs_from_inputs(X, [str(name) for name in classes], self.standardise)
         if read[2] and on_invalid == "raise":
             raise InvalidGraphs(
                 described(read[2]), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
@@ -275,17 +277,6 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         read = self._read(X, self.classes_, on_invalid)
         graphs = read[0]
         return read, None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
-
-
-def _save_graphs(graphs: PackedGraphs, path: Path) -> None:
-    values = {field.name: getattr(graphs, field.name) for field in fields(graphs)}
-    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-    write_tensors(path, tensors, {"text": graphs.text})
-
-
-def _load_graphs(path: Path, schema: Schema) -> PackedGraphs:
-    tensors, record = read_tensors(path)
-    return PackedGraphs.build(**tensors, schema=schema, text=record["text"])
 
 
 def _seed(random_state: Any) -> int:

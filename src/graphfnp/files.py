@@ -33,6 +33,14 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
 
 
+def exists(place: Path | str) -> bool:
+    """Is it there? What is too long for a name, as some SMILES are, is not."""
+    try:
+        return Path(place).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     with atomic(path) as temporary:
         temporary.write_bytes(content)

@@ -13,6 +13,7 @@ from graphfnp.chemistry.atoms import BOND_TYPES, read_token
 from graphfnp.chemistry.molecule_arrays import Arrays, featurise
 from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_complex, too_many_cycles
 from graphfnp.chemistry.sketches import Names, molecule_or_sketch, structure_to_mol
+from graphfnp.chemistry.standardise import StandardForm, form_arrays, standard_form
 
 Typed = tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]  # node types; edges (i, j, edge type) with i < j
 
@@ -51,6 +52,7 @@ class Target(NamedTuple):
     edge_types: tuple[str, ...] = ()
     edge_columns: int = 0
     most_atoms: int | None = None  # hydrogens are not counted
+    standardise: bool = False  # SMILES; a graph is taken as it is
 
     @property
     def is_typed(self) -> bool:
@@ -67,21 +69,24 @@ class Drawn(NamedTuple):
 def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[list[list[Any]], Arrays]:
     """[row, reason] of the rows that are no molecule; arrays of the others, their rows among them."""
     target, refused, good = target_from(options), [], []
+    forms: list[StandardForm | None] = []
 
     def read() -> Iterable[Any]:
         for row, given in enumerate(rows):
             if not begin(row):
                 return
-            found = _smiles(given, target) if isinstance(given, str) else _graph(given, target)
+            form, found = _read(given, target)
             if isinstance(found, str):
                 refused.append([row, found])
             else:
                 good.append(row)
+                forms.append(form)
                 yield found
 
     with rdBase.BlockLogs():
         arrays = typed_arrays(list(read()), target.edge_columns) if target.is_typed else featurise(read())
-    return refused, {**arrays, "row": np.array(good, dtype=np.int64)}
+    standard = form_arrays(forms) if target.standardise else {}
+    return refused, {**arrays, **standard, "row": np.array(good, dtype=np.int64)}
 
 
 def are_molecules(rows: list[str], options: Any, begin: Begin) -> tuple[list[bool], Arrays]:
@@ -119,7 +124,7 @@ def _record(record: str) -> tuple[str, str]:
 
 def molecule_of(given: Any, target: Target) -> Chem.Mol | str | None:
     """For a drawing, atoms in the order of nodes; a reason if the row is refused, None if it is none to RDKit."""
-    found = _smiles(given, target) if isinstance(given, str) else _graph(given, target)
+    _, found = _read(given, target)
     if isinstance(found, str) or (isinstance(given, str) and isinstance(found, Chem.Mol)):
         return found
     return structure_to_mol(_drawn(found if isinstance(found, tuple) else given), target)
@@ -127,8 +132,18 @@ def molecule_of(given: Any, target: Target) -> Chem.Mol | str | None:
 
 def target_from(options: Sequence[Any]) -> Target:
     """As it comes out of JSON."""
-    features, nodes, edges, columns, most_atoms = options
-    return Target(features, tuple(nodes), tuple(edges), columns, most_atoms)
+    features, nodes, edges, *rest = options
+    return Target(features, tuple(nodes), tuple(edges), *rest)
+
+
+def _read(given: Any, target: Target) -> tuple[StandardForm | None, Chem.Mol | Typed | str]:
+    """What a row is read as, and its standard form where that is asked for."""
+    if not isinstance(given, str):
+        return None, _graph(given, target)
+    if not target.standardise:
+        return None, _smiles(given, target)
+    form = standard_form(given, target.most_atoms)
+    return (None, form) if isinstance(form, str) else (form, _smiles(form.smiles, target))
 
 
 def _smiles(text: str, target: Target) -> Chem.Mol | Typed | str:

@@ -25,7 +25,8 @@ def reading_pool() -> Pool:
 
 
 def target_of(schema: "Schema", most_atoms: int | None = None) -> Target:
-    return Target(schema.features, schema.node_types, schema.edge_types, len(schema.edge_sizes), most_atoms)
+    columns = len(schema.edge_sizes)
+    return Target(schema.features, schema.node_types, schema.edge_types, columns, most_atoms, schema.standardise)
 
 
 def read_molecules(rows: Sequence[Any], target: Target, processes: int = 1, pool: Pool | None = None) -> Read:

@@ -19,12 +19,15 @@ from graphfnp.chemistry.molecule_arrays import VERSION, Arrays
 from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.reading import read_molecules, target_of
+from graphfnp.chemistry.standardise import forms_in
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import atomic
-from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
+from graphfnp.graphs.packed import UNLABELLED, Origin, PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem, Read
 
 Made = tuple[dict[str, np.ndarray], list[Problem]]
+STANDARD = "standard form 1"  # change it with what standardising does: caches are keyed by it
+_NO_TENSORS = ("row", "form", "form_ptr")
 
 
 def cached_arrays(folder: Path | str | None, content: Iterable[str], make: Callable[[], Made]) -> Made:
@@ -73,31 +76,40 @@ def graphs_from_smiles(
     ``y`` has a label for every row; ``processes`` > 1 shares the work out; ``cache`` is a folder that keeps the result.
     """
     given = [one if isinstance(one, str) else "" if _missing(one) else str(one) for one in smiles]
-    arrays, problems = cached_arrays(cache, [VERSION, rdBase.rdkitVersion, *given], lambda: _read(given, processes))
+    schema = schema or molecule_schema()
+    made_by = [VERSION, rdBase.rdkitVersion, *([STANDARD] if schema.standardise else [])]
+    target = Target(standardise=schema.standardise)
+    arrays, problems = cached_arrays(cache, [*made_by, *given], lambda: _read(given, target, processes))
     rows = torch.from_numpy(arrays["row"])
     if not len(rows):
         return Read(None, rows, tuple(problems))
     labels = torch.full((len(given),), UNLABELLED) if y is None else torch.as_tensor(y, dtype=torch.long)
-    graphs = packed(arrays, labels[rows], schema or molecule_schema(), [given[row] for row in rows.tolist()])
+    graphs = packed(arrays, labels[rows], schema, [given[row] for row in rows.tolist()])
     return Read(graphs, rows, tuple(problems))
 
 
 def packed(arrays: Arrays, y: Tensor, schema: Schema, text: Sequence[str] | None = None) -> PackedGraphs:
-    """Featurised molecules as PackedGraphs."""
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items() if name != "row"}
-    return PackedGraphs.build(**tensors, y=y, schema=schema, text=text)
+    """Featurised molecules as PackedGraphs; the text of a standardised one is its standard form."""
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items() if name not in _NO_TENSORS}
+    forms, origin = forms_in(arrays), None
+    if forms is not None and text is not None:
+        origin = tuple(
+            Origin(one, ", ".join(form.changes) if form else "") for one, form in zip(text, forms, strict=True)
+        )
+        text = [form.smiles if form else one for one, form in zip(text, forms, strict=True)]
+    return PackedGraphs.build(**tensors, y=y, schema=schema, text=text, origin=origin)
 
 
 def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _read(smiles: list[str], processes: int) -> tuple[Arrays, list[Problem]]:
-    arrays, refused = read_molecules(smiles, Target(), processes)
+def _read(smiles: list[str], target: Target, processes: int) -> tuple[Arrays, list[Problem]]:
+    arrays, refused = read_molecules(smiles, target, processes)
     return arrays, [Problem(row, smiles[row], why) for row, why in refused]
 
 
-def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
+def molecule_schema(class_names: tuple[str, ...] = ("0", "1"), standardise: bool = False) -> Schema:
     """The schema of every molecule graph made here."""
     return Schema(
         class_names=class_names,
@@ -107,6 +119,7 @@ def molecule_schema(class_names: tuple[str, ...] = ("0", "1")) -> Schema:
         node_types=TOKENS,
         edge_types=(*BOND_TYPES, "other"),
         features="molecule",
+        standardise=standardise,
     )
 
 

@@ -56,6 +56,10 @@ METHODS = "graphfnp, paper (the literal method), no-rationales (the control), va
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]
+Models = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Folder of a run, or a bundled model; several with commas: bbbp,mutagenicity."),
+]
 Mix = Annotated[
     str | None,
     typer.Option(
@@ -105,13 +109,22 @@ def train(
         str | None, typer.Option(help="Column of the SMILES in your file; default: found by name.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column of the labels in your file; default: found by name.")
+        str | None,
+        typer.Option(help="Column of the labels in your file; default: found by name. Several: a,b,c, a model each."),
     ] = None,
     classes: Classes = None,
     map_labels: MapLabels = None,
     limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
     duplicates_together: Annotated[
         bool, typer.Option("--duplicates-together", help="Keep equal molecules in one part of the split.")
+    ] = False,
+    standardise: Annotated[
+        bool,
+        typer.Option(
+            "--standardise",
+            help="Molecules in their standard form, here and wherever the model is asked: cleaned, "
+            "largest fragment, neutral, canonical tautomer.",
+        ),
     ] = False,
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
@@ -127,7 +140,7 @@ def train(
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
     options |= {"classes": classes, "map_labels": map_labels}
-    options["duplicates_together"] = duplicates_together or None
+    options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [])
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
     commands.train(dataset, request, {k: v for k, v in options.items() if v is not None}, out, data, flags)
@@ -160,11 +173,11 @@ def evaluate(
 
 @app.command()
 def predict(
-    run: RunFolder,
+    run: Models,
     source: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="INPUT", help="A SMILES, a file of molecules (- is standard input), or a dataset's name."
+            metavar="INPUT...", help="SMILES, or a file of molecules (- is standard input), or a dataset's name."
         ),
     ],
     out: Annotated[
@@ -203,14 +216,25 @@ def predict(
     from graphfnp.chemistry.reading import reading_pool
 
     reading_pool().start()  # beside the imports of this process, which take longer
-    from graphfnp.cli.predicting import Execution, PredictRequest, Settings, predict_rows, processes
+    from graphfnp.cli.predicting import Execution, PredictRequest, Settings, one_source, predict_rows, processes
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
     execution = Execution(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
     predict_rows(
         run,
         PredictRequest(
-            source, out, smiles, settings, mix, execution, data, as_json, restart, strict, raw, not drop_columns
+            one_source(source),
+            out,
+            smiles,
+            settings,
+            mix,
+            execution,
+            data,
+            as_json,
+            restart,
+            strict,
+            raw,
+            not drop_columns,
         ),
     )
 

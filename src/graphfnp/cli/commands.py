@@ -19,7 +19,7 @@ from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import write_json
+from graphfnp.files import exists, write_json
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
@@ -28,11 +28,10 @@ from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
+from graphfnp.runs.panel import endpoint_folders, write_panel
 from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig, enough_epochs
-
-SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
 
 DEMO = Plan(
     "ba2motifs",
@@ -97,10 +96,27 @@ def train(
     plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
     chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
-    _train(plan, folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}", data, flags, chosen)
+    folder = folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}"
+    labels = [label.strip() for label in str(options.get("label", "")).split(",")]
+    metrics: Any = None
+    if len(labels) == 1:
+        metrics = _train(plan, folder, data, flags, chosen)
+    else:  # a run for each endpoint, in a folder that is a panel; what --resume finds finished stays
+        folders, metrics = endpoint_folders(labels), {}
+        for label, place in folders.items():
+            err.rule(label)
+            endpoint = replace(plan, data_options={**plan.data_options, "label": label})
+            metrics[label] = _train(endpoint, folder / place, data, flags, chosen)
+        write_panel(folder, folders)
+        err.print(f"panel   {folder}", highlight=False, markup=False)
+    if flags.as_json and metrics is not None:
+        typer.echo(json.dumps(metrics, indent=1))
 
 
-def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_chosen: bool = True) -> None:
+def _train(
+    plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_chosen: bool = True
+) -> dict[str, Any] | None:
+    """The measures, told unless they will be printed as JSON; None in all processes but the first."""
     from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
@@ -114,18 +130,18 @@ def _train(plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_cho
     with training_progress(quiet=flags.as_json or fabric.global_rank > 0) as watch:
         run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
     if fabric.global_rank:
-        return
-    metrics = json.loads((folder / METRICS).read_text())
+        return None
+    metrics: dict[str, Any] = json.loads((folder / METRICS).read_text())
     page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
-        typer.echo(json.dumps(metrics, indent=1))
-        return
+        return metrics
     out.print(
         metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
     )
     out.print(f"run     {folder}", highlight=False, markup=False)
     if page:
         out.print(f"report  {page}", highlight=False, markup=False)
+    return metrics
 
 
 def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
@@ -207,12 +223,12 @@ class Rows:
 
 
 def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
-    """Rows of one SMILES, a file or a dataset's name."""
-    if reads_smiles(schema) and not Path(source).exists() and not is_name(source):
-        graphs, rows, problems = graphs_in_schema([source], schema)
+    """Rows of SMILES (one a line), a file or a dataset's name."""
+    if reads_smiles(schema) and not exists(source) and not is_name(source):
+        graphs, rows, problems = graphs_in_schema(source.splitlines() or [source], schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return Rows(graphs, rows.tolist(), problems)
-    loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True)
+    loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise)
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
     if loaded.graphs.schema.has_atom_features and not schema.has_atom_features and reads_smiles(schema):
         return _in_schema(loaded, own, schema)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +18,11 @@ from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.cli.console import err
 from graphfnp.cli.mix import mix_line, model_for_mix
 from graphfnp.cli.prediction_table import show_predictions
-from graphfnp.cli.standard_streams import files_for_streams, shown
+from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
+from graphfnp.datasets.load import is_name
+from graphfnp.datasets.tables import standard_notes
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import write_json
+from graphfnp.files import exists, write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
@@ -28,17 +30,19 @@ from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, 
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.runs.bundles import open_run
+from graphfnp.runs.panel import is_panel, open_panel
 from graphfnp.scoring.object_storage import address_of, copies
 from graphfnp.scoring.parts import Counts
 from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import can_stream
-from graphfnp.scoring.score_file import Execution, Watch, about_model, score_file
-from graphfnp.scoring.scorer import Settings
+from graphfnp.scoring.score_file import Execution, Watch, score_file
+from graphfnp.scoring.scorer import Settings, about_model
 
 if TYPE_CHECKING:
     from graphfnp.cli.commands import Rows
 
 SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
+SEVERAL = "\n"  # between SMILES
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,15 @@ class PredictRequest:
     keep_columns: bool = True
 
 
+def one_source(given: Sequence[str]) -> str:
+    """Several SMILES as one text, a line each; a file or a dataset comes alone."""
+    if len(given) > 1 and (others := [one for one in given if exists(one) or is_name(one) or one == DASH]):
+        raise InvalidConfig(
+            f"{others[0]} among {len(given)} inputs", "SMILES, or one file", "score each file by itself"
+        )
+    return SEVERAL.join(given)
+
+
 def predict_rows(folder: Path, request: PredictRequest) -> None:
     """A record for every row; ``-`` is standard input, or output as CSV."""
     streams = files_for_streams(request.source, request.target)
@@ -73,6 +86,10 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
     """As a stream from file to file, or all at once where it is shown or not a table."""
     if request.target is not None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
+    if is_panel(folder):
+        from graphfnp.cli.panels import predict_panel
+
+        return predict_panel(open_panel(folder), request)
     model = open_run(folder).model
     schema, settings = model.classifier.schema, request.settings
     if request.mix not in (None, ESTIMATE):
@@ -81,7 +98,7 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
     request = replace(request, settings=settings)
     streams = request.target is not None and request.target.suffix in ENDINGS and request.mix != ESTIMATE
     if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
-        counts = _score(model, request)
+        counts = score(model, request)
     elif request.execution.engine != "local":
         raise InvalidConfig(
             f"--engine {request.execution.engine} for {request.source}",
@@ -95,7 +112,8 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
     return counts
 
 
-def _score(model: TrainedModel, request: PredictRequest) -> Counts:
+def score(model: TrainedModel | Mapping[str, TrainedModel], request: PredictRequest) -> Counts:
+    """From file to file."""
     assert request.target is not None
     with _progress() as watch:
         counts = score_file(
@@ -192,6 +210,7 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
         err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
         show_predictions(records, model, settings.level)
+    notes += tuple(standard_notes(graphs)) if graphs is not None else ()
     bad = [record for record in records if record["status"] != OK]
     problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
     return Counts(len(records), len(bad), problems_shown, notes), model

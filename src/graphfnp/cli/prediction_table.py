@@ -36,7 +36,7 @@ def show_predictions(records: Sequence[Mapping[str, Any]], model: TrainedModel, 
         if record["status"] != OK:
             table.add_row(*cells, "[yellow]failed[/yellow]")
             continue
-        cells += [escape(record["class"]), _spread(record)]
+        cells += [escape(record["class"]), spread(record)]
         cells += [] if model.conformal is None else [escape(also_possible(record))]
         table.add_row(*cells, domain_cell(record))
     out.print(table)
@@ -67,7 +67,7 @@ def also_possible(record: Mapping[str, Any]) -> str:
     return ", ".join(others) or "-"
 
 
-def _spread(record: Mapping[str, Any]) -> str:
+def spread(record: Mapping[str, Any]) -> str:
     low, high = (f"{100 * record[end]:.0f}" for end in ("low", "high"))
     return f"{100 * record['probability']:.1f}% ({low}-{high})"
 

@@ -10,9 +10,10 @@ from graphfnp.cli.data import DataFolder
 
 
 def serve(
-    run: Annotated[Path, typer.Argument(metavar="[RUN]", help="Run folder, or the name of a bundled model.")] = Path(
-        "bbbp"
-    ),
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="[RUN]", help="Run folder or bundled model; several with commas: bbbp,mutagenicity."),
+    ] = Path("bbbp"),
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     api_key: Annotated[
@@ -60,24 +61,28 @@ def serve(
     import torch
 
     from graphfnp.cli.console import err
-    from graphfnp.runs.bundles import open_run
     from graphfnp.runs.decoded import decoded_of_run
+    from graphfnp.runs.panel import open_panel
     from graphfnp.service.app import make_app
     from graphfnp.service.engine import Engine
+    from graphfnp.service.panel import make_panel
     from graphfnp.service.server import listen
     from graphfnp.service.server import serve as run_server
 
     torch.set_num_threads(threads)
     listening = listen(host, port)  # before the model is read: a taken port should be heard of at once
-    loaded = open_run(run)
+    runs = open_panel(run)
     with err.status("reading the model"):
-        has_rationales = loaded.model.classifier.rationale_model is not None
-        decoded = decoded_of_run(loaded, data) if has_rationales else None
-        app = make_app(Engine(loaded, decoded, config))
+        engines = {}
+        for name, one in runs.items():
+            has_rationales = one.model.classifier.rationale_model is not None
+            engines[name] = Engine(one, decoded_of_run(one, data) if has_rationales else None, config)
+        first, *others = engines.values()
+        app = make_panel(engines, config) if others else make_app(first)
     listening.listen()  # before the address is told: who asks at once should not be turned away
     shown = f"[{host}]" if ":" in host else host
     err.print(
-        f"{loaded.folder.name} at http://{shown}:{listening.getsockname()[1]}",
+        f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}",
         highlight=False,
         markup=False,
         soft_wrap=True,

@@ -9,5 +9,5 @@ PUBLIC = {  # what other packages may use, by module
     "sources": "cache_folder",
     "split": "random_split seen_before",
     "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table",
-    "tables": "summary",
+    "tables": "standard_notes summary",
 }

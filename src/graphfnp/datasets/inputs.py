@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
+def graphs_from_inputs(inputs: Any, class_names: Sequence[str], standardise: bool = False) -> Read:
     """Unlabelled graphs of these classes.
 
     A molecule is read by way of its SMILES, so that both mean the same graph. PackedGraphs keep their schema, and so do
@@ -40,7 +40,7 @@ def graphs_from_inputs(inputs: Any, class_names: Sequence[str]) -> Read:
             "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
             "pass a list of them, e.g. the SMILES column of a table",
         )
-    return graphs_from_smiles([_smiles(item) for item in items], schema=molecule_schema(names))
+    return graphs_from_smiles([_smiles(item) for item in items], schema=molecule_schema(names, standardise))
 
 
 def described(problems: Sequence[Problem]) -> str:

@@ -14,11 +14,12 @@ from graphfnp.datasets.dataset import PARTS, Dataset, Split
 from graphfnp.datasets.forms import Form, Reading, public_form
 from graphfnp.datasets.sources import cache_folder, located, obtained, origin_of, sha256_of
 from graphfnp.datasets.split import degree_shift_split, duplicate_notes
-from graphfnp.datasets.tables import read_table, split_molecules
+from graphfnp.datasets.tables import read_table, split_molecules, standard_notes
 from graphfnp.datasets.tu import read_tu
 from graphfnp.errors import InvalidConfig, MissingData
 from graphfnp.graphs.foreign import is_data, is_dataset, is_networkx
 from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.problem import Problem
 from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx
 
 ALIASES = {"random_scaffold": "balanced_scaffold"}
@@ -96,6 +97,7 @@ def load(
     map_labels: str | Mapping[str, str] | None = None,
     limit: int | None = None,
     duplicates_together: bool = False,
+    standardise: bool = False,
     allow_unlabelled: bool = False,
     processes: int = 1,
     download: bool = True,
@@ -110,6 +112,7 @@ def load(
     (or random_scaffold), degree_shift, a column of the file, a saved split or a Split. ``limit`` keeps that many graphs
     of each part: evenly spaced, or for sst2 the first. ``classes`` ("inactive,active") are the labels of a table that
     count, in their order; ``map_labels`` ("Active=active,n.d.=") renames labels, or leaves their rows out.
+    ``standardise`` reads molecules in their standard form: largest fragment, neutral, canonical tautomer.
     """
     if isinstance(source, Dataset):
         return source
@@ -118,7 +121,7 @@ def load(
         dataset = read_table(
             table, smiles, label, None if ready else ALIASES.get(str(split), str(split).removeprefix("column:")),
             class_names=class_names, classes=classes, map_labels=map_labels,
-            allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together,
+            allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together, standardise=standardise,
             seed=seed, processes=processes, cache=cache_folder() / "molecules",
         )  # fmt: skip
         if ready and split is not None:
@@ -129,6 +132,8 @@ def load(
             or _tu_place(source)
             or _in_memory(source, labels, class_names)
         )
+        if standardise:
+            found = replace(found, reading=_standardised(found.reading))
         graphs, notes = found.reading.graphs, found.reading.notes
         how = split or found.reading.split or found.split
         dataset = Dataset(
@@ -139,6 +144,24 @@ def load(
     if limit is not None and dataset.name != LIMITED_BY_READER:
         dataset = replace(dataset, split=limited(dataset.split, limit))
     return dataset
+
+
+def _standardised(reading: Reading) -> Reading:
+    """The molecules in their standard form; those that have none are rows with a reason."""
+    from graphfnp.chemistry.smiles import graphs_from_smiles
+
+    given = reading.graphs
+    if given.text is None or not given.schema.has_atom_features:
+        raise InvalidConfig("standardise for graphs without SMILES", "molecules given as SMILES", "leave it out")
+    schema = replace(given.schema, standardise=True)
+    graphs, kept, refused = graphs_from_smiles(given.text, given.y, schema, cache=cache_folder() / "molecules")
+    if graphs is None:
+        raise InvalidConfig("standardise for molecules without a standard form", "molecules", "leave it out")
+    rows = torch.arange(len(given)) if reading.rows is None else reading.rows
+    problems = [Problem(int(rows[one.row]), one.given, one.reason) for one in refused]
+    return Reading(
+        graphs, (*reading.notes, *standard_notes(graphs)), rows[kept], (*reading.problems, *problems), reading.split
+    )
 
 
 def fetch(name: str, *, data: str | Path | None = None) -> Path | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from graphfnp.chemistry.molecule_arrays import featurise
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packed
+from graphfnp.chemistry.standardise import counted, told
 from graphfnp.datasets.columns import (
     chosen_labels,
     class_list,
@@ -48,6 +49,7 @@ def read_table(
     map_labels: str | Mapping[str, str] | None = None,
     allow_unlabelled: bool = False,
     duplicates_together: bool = False,
+    standardise: bool = False,
     seed: int = 0,
     processes: int = 1,
     cache: Path | str | None = None,
@@ -57,7 +59,7 @@ def read_table(
     ``split`` is random, scaffold, balanced_scaffold or the name of a column; by default a column called split, or else
     what :func:`usual_split` finds. ``allow_unlabelled`` accepts a table without a label column. ``classes``
     ("inactive,active") are the labels that count, in their order; ``map_labels`` ("Active=active,n.d.=") renames
-    labels, or leaves their rows out.
+    labels, or leaves their rows out. ``standardise`` reads every molecule in its standard form.
     """
     path = Path(path)
     is_sdf = Path(path.name.lower().removesuffix(".gz")).suffix in (".sdf", ".sd")
@@ -79,13 +81,15 @@ def read_table(
     wanted = class_list(classes)
     given = chosen_labels(table[labels], label_map(map_labels), wanted) if labels else [""] * len(table)
     y, names = read_labels(given, labels or "", wanted or class_names)
-    graphs, rows, problems = graphs_from_smiles(table[molecules], y, molecule_schema(names), processes, cache)
+    schema = molecule_schema(names, standardise)
+    graphs, rows, problems = graphs_from_smiles(table[molecules], y, schema, processes, cache)
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
     if graphs is None:
-        graphs = packed(featurise(()), y[rows], molecule_schema(names), ())
-    notes = [*table.notes, *(label_notes(given) if labels and not allow_unlabelled else ())]
+        graphs = packed(featurise(()), y[rows], schema, ())
+    notes = [*table.notes, *standard_notes(graphs), *(label_notes(given) if labels and not allow_unlabelled else ())]
     if salts := sum("." in smiles for smiles in graphs.text or ()):
-        notes.append(f"{salts} rows hold several molecules, such as salts: each is one graph, as it is written")
+        what = "each is one graph, as it is written; --standardise keeps the largest"
+        notes.append(f"{salts} rows hold several molecules, such as salts: {what}")
     if labels and (missing := int((y == UNLABELLED).sum())):
         notes.append(f"{missing} rows have no label in the column {labels!r} (empty, na, nan, null) and are in no part")
     facts = {
@@ -105,6 +109,11 @@ def read_table(
             chosen = replace(chosen, notes=(*chosen.notes, _why(chosen)))
     columns = dict(zip(table.names, table.columns, strict=True))
     return Dataset(path.name, graphs, chosen, problems, rows, facts, columns)
+
+
+def standard_notes(graphs: PackedGraphs) -> list[str]:
+    """What was done to molecules to bring them into their standard form."""
+    return [told(counted(one.changes for one in graphs.origin), len(graphs))] if graphs.origin else []
 
 
 def usual_split(graphs: PackedGraphs) -> str:

@@ -120,6 +120,7 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
         node_type=None if graphs.node_type is None else graphs.node_type[node_kept],
         edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
         text=None,
+        origin=None,
     )
 
 

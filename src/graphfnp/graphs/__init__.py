@@ -6,10 +6,11 @@ PUBLIC = {  # what other packages may use, by module
     "foreign": "is_data is_dataset is_networkx",
     "labels": "label_numbers",
     "matching": "matching",
-    "packed": "UNLABELLED Batch PackedGraphs Schema concatenate",
+    "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate",
     "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
     "pyg": "from_data_list from_dataset from_networkx to_data_list",
+    "storage": "load_graphs save_graphs",
     "structure": "Adjacency Pattern Structure adjacency as_networkx core_numbers motif_name substructure",
     "subgraphs": "beside_subgraphs edges_both_ways induced_subgraphs random_connected_nodes",
 }

@@ -14,12 +14,18 @@ def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
     """The same graphs in a model's schema, by the names of types and classes; InvalidGraphs if they do not fit."""
     if graphs.schema == schema:
         return graphs
+    if schema.standardise and not graphs.schema.standardise:
+        raise InvalidGraphs(
+            "molecules as they were written",
+            "standardised ones, as in training",
+            "give SMILES, or load them with standardise=True",
+        )
     x, node_type = _matching_nodes(graphs, schema)
     edge_attr = _matching_edges(graphs, schema)
     y = _matching_labels(graphs, schema)
     return PackedGraphs.build(
         x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, y, schema,
-        edge_attr, node_type, graphs.edge_truth, graphs.text,
+        edge_attr, node_type, graphs.edge_truth, graphs.text, graphs.origin,
     )  # fmt: skip
 
 

@@ -3,58 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
 from graphfnp.graphs.checks import check
-from graphfnp.graphs.edges import degree_feature, global_edges
+from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.pointers import owners, pointers, ranges
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What the numbers mean: enough to build a network for the graphs, to draw them and to decode into them."""
-
-    class_names: tuple[str, ...]
-    kind: Literal["graph", "molecule", "text"] = "graph"
-    node_sizes: tuple[int, ...] = ()  # values of each categorical column of x; empty: x is continuous
-    node_width: int = 0  # columns of x when it is continuous
-    edge_sizes: tuple[int, ...] = ()  # values of each column of edge_attr; empty: edges carry nothing
-    node_types: tuple[str, ...] = ("node",)  # names of node_type: what a decoder may generate
-    edge_types: tuple[str, ...] = ("edge",)  # names of the first column of edge_attr
-    features: Literal["types", "degree", "molecule", "given"] = "given"  # how x follows from the structure
-
-    @property
-    def num_classes(self) -> int:
-        return len(self.class_names)
-
-    @property
-    def is_continuous(self) -> bool:
-        return not self.node_sizes
-
-    @property
-    def num_columns(self) -> int:
-        return self.node_width if self.is_continuous else len(self.node_sizes)
-
-    @property
-    def counts_degrees(self) -> bool:
-        return self.features == "degree"  # all that is known of nodes
-
-    @property
-    def has_atom_features(self) -> bool:
-        """Are nodes the heavy atoms of molecules with RDKit's features, hydrogens among these?"""
-        return self.features == "molecule"
-
-    @property
-    def needs_x(self) -> bool:
-        return self.features == "given"  # it does not follow from the structure
-
-    def refeaturised(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Features of nodes that have other edges now: degrees are counted anew, the rest stays."""
-        return degree_feature(edge_index, len(x)) if self.counts_degrees else x
+from graphfnp.graphs.schema import Origin as Origin
+from graphfnp.graphs.schema import Schema as Schema
 
 
 @dataclass(frozen=True)
@@ -126,6 +85,7 @@ class PackedGraphs:
     edge_truth: Tensor | None = None  # [edges], bool: the edges a perfect explanation would name
     text: tuple[str, ...] | None = None  # [graphs]: SMILES or sentence
     undirected: bool = field(default=True)
+    origin: tuple[Origin, ...] | None = None  # [graphs]: of texts that are standard forms
 
     # ---------------------------------------------------------------- making
 
@@ -142,11 +102,12 @@ class PackedGraphs:
         node_type: Tensor | None = None,
         edge_truth: Tensor | None = None,
         text: Sequence[str] | None = None,
+        origin: tuple[Origin, ...] | None = None,
     ) -> "PackedGraphs":
         """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways."""
         graphs = cls(
             x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
-            None if text is None else tuple(text),
+            None if text is None else tuple(text), origin=origin,
         )  # fmt: skip
         check(graphs)
         source, target = graphs.global_edge_index
@@ -217,6 +178,7 @@ class PackedGraphs:
             node_type=None if self.node_type is None else self.node_type[nodes],
             edge_truth=None if self.edge_truth is None else self.edge_truth[edges],
             text=None if self.text is None else tuple(self.text[i] for i in index.tolist()),
+            origin=None if self.origin is None else tuple(self.origin[i] for i in index.tolist()),
         )
 
     def batch(self, index: Tensor | Sequence[int] | None = None) -> Batch:
@@ -269,13 +231,14 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
         )
 
     fields = {name: joined(name) for name in ("x", "edge_index", "y", "edge_attr", "node_type", "edge_truth")}
-    texts = [part.text for part in parts]
+    texts, origins = [part.text for part in parts], [part.origin for part in parts]
     return replace(
         first,
         **fields,  # type: ignore[arg-type]
         node_ptr=pointers(torch.cat([part.node_ptr.diff() for part in parts])),
         edge_ptr=pointers(torch.cat([part.edge_ptr.diff() for part in parts])),
         text=None if any(t is None for t in texts) else tuple(s for t in texts if t for s in t),
+        origin=None if any(o is None for o in origins) else tuple(s for o in origins if o for s in o),
         undirected=all(part.undirected for part in parts),
     )
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -54,7 +54,7 @@ class TrainedModel:
             found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         settings = to_json(self.classifier.config) if hasattr(self.classifier, "config") else None
         sets = None if self.conformal is None else self.conformal.to_json()
-        named = asdict(self.classifier.schema), None if self.domain is None else self.domain.text
+        named = self.classifier.schema.to_json(), None if self.domain is None else self.domain.text
         said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets, named]
         found.update(json.dumps(said, sort_keys=True, default=str).encode())
         return found.hexdigest()[:12]

@@ -36,9 +36,10 @@ def record_schema(schema: Schema) -> pa.Schema:
     """The columns of every record for a model of this schema, in order."""
     numbers = ["probability", "low", "high", *(f"p({name})" for name in schema.class_names)]
     numbers += ["total_uncertainty", "data_uncertainty", "model_uncertainty", "distance"]
+    forms = [("standardised", pa.string()), ("changes", pa.string())] if schema.standardise else []
     return pa.schema(
         [
-            ("row", pa.int64()), ("input", pa.string()), ("status", pa.string()), ("reason", pa.string()),
+            ("row", pa.int64()), ("input", pa.string()), *forms, ("status", pa.string()), ("reason", pa.string()),
             ("class", pa.string()), *((name, pa.float64()) for name in numbers),
             ("conformal_set", pa.list_(pa.string())), ("conformal_level", pa.float64()),
             ("domain_score", pa.float64()), ("domain_verdict", pa.string()),
@@ -60,6 +61,8 @@ def record_table(
     numbers = np.array([*rows, *(problem.row for problem in problems)], dtype=np.int64)
     order, good = numbers.argsort(kind="stable"), len(rows)
     given = [f"graph {row}" for row in rows] if graphs is None or graphs.text is None else list(graphs.text)
+    origin = None if graphs is None else graphs.origin
+    given = given if origin is None else [one.given for one in origin]
     columns: dict[str, Any] = {
         "row": numbers,
         "input": given + [problem.given for problem in problems],
@@ -67,6 +70,9 @@ def record_table(
         "reason": [""] * good + [problem.reason for problem in problems],
         "model": [model.id] * len(numbers),
     }
+    if graphs is not None and origin is not None:
+        none = [None] * len(problems)
+        columns |= {"standardised": [*(graphs.text or ()), *none], "changes": [*(one.changes for one in origin), *none]}
     if predictions is not None and good:
         found = _columns(model, predictions, level)
         columns |= {name: _lengthened(c, len(problems), schema.field(name).type) for name, c in found.items()}

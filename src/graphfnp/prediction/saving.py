@@ -1,6 +1,5 @@
 """Models to files, without pickle: tensors in safetensors, all else as JSON; runs/ reads them again."""
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ def save_model(
         "format": FORMAT,
         "method": method,
         "settings": to_json(model.classifier.config),
-        "schema": dataclasses.asdict(model.classifier.schema),
+        "schema": model.classifier.schema.to_json(),
         "calibration": model.calibration.to_json(),
         "conformal": None if model.conformal is None else model.conformal.to_json(),
         "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),

@@ -2,9 +2,11 @@
 
 PUBLIC = {  # what other packages may use, by module
     "object_storage": "address_of copies",
+    "chunk": "CHUNK Chunk",
+    "panel": "PanelScorer together",
     "parts": "Counts",
     "record_files": "ENDINGS beside check_target column_notes write_record_file",
-    "rows": "can_stream",
-    "score_file": "Execution Watch about_model score_file",
-    "scorer": "Settings",
+    "rows": "MoleculeFile can_stream",
+    "score_file": "Execution Watch score_file",
+    "scorer": "Settings about_model",
 }

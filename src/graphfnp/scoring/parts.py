@@ -5,12 +5,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from graphfnp.chemistry.standardise import counted
 from graphfnp.errors import InvalidRun
 from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.prediction.records import OK
@@ -27,17 +28,22 @@ class Counts:
     failed: int = 0
     problems: tuple[tuple[int, str, str], ...] = ()  # row, input, reason
     notes: tuple[str, ...] = ()  # on the file as a whole
+    changes: Mapping[str, int] = field(default_factory=dict)  # rows that standardising changed, by what it did
 
     def __add__(self, other: "Counts") -> "Counts":
         problems = (self.problems + other.problems)[:SHOWN_PROBLEMS]
-        return Counts(self.rows + other.rows, self.failed + other.failed, problems)
+        changes = {
+            name: self.changes.get(name, 0) + other.changes.get(name, 0) for name in {**self.changes, **other.changes}
+        }
+        return Counts(self.rows + other.rows, self.failed + other.failed, problems, changes=changes)
 
     @classmethod
     def of(cls, table: pa.Table) -> "Counts":
         failed = [k for k, status in enumerate(table["status"].to_pylist()) if status != OK]
         row, given, reason = (table[name] for name in ("row", "input", "reason"))
         first = tuple((row[k].as_py(), given[k].as_py(), reason[k].as_py()) for k in failed[:SHOWN_PROBLEMS])
-        return cls(len(table), len(failed), first)
+        changes = counted(table["changes"].to_pylist()) if "changes" in table.column_names else {}
+        return cls(len(table), len(failed), first, changes=changes)
 
 
 class Parts:
@@ -90,6 +96,7 @@ class Parts:
             writer.write_table(table)
         content = sink.getvalue().to_pybytes()
         head: dict[str, Any] = {"number": number, "start": start, "rows": counts.rows, "failed": counts.failed}
+        head |= {"changes": counts.changes} if counts.changes else {}
         head |= {"problems": counts.problems, "sha256": hashlib.sha256(content).hexdigest()}
         write_atomically(self._path(number), json.dumps(head).encode() + b"\n" + content)
         return counts
@@ -99,7 +106,9 @@ class Parts:
         read = self._read(number)
         if read is None or (read[0]["start"], read[0]["rows"]) != (start, rows):
             return None
-        return Counts(rows, read[0]["failed"], tuple((row, given, why) for row, given, why in read[0]["problems"]))
+        head = read[0]
+        problems = tuple((row, given, why) for row, given, why in head["problems"])
+        return Counts(rows, head["failed"], problems, changes=head.get("changes", {}))
 
     def tables(self, total: int) -> Iterator[pa.Table]:
         """All parts in order, one in memory at a time."""

@@ -22,6 +22,7 @@ from graphfnp.datasets.table_files import (
     text_table,
 )
 from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.files import exists
 from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
@@ -36,7 +37,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 def can_stream(path: Path) -> bool:
     """Is this a kind of file that is read row by row?"""
-    return path.is_file() and _kind(path) in (*TEXT_KINDS, ".parquet")
+    return exists(path) and path.is_file() and _kind(path) in (*TEXT_KINDS, ".parquet")
 
 
 class MoleculeFile:

@@ -1,6 +1,6 @@
 """Score a file: the one function behind ``graphfnp predict RUN in.csv -o out.parquet``, whatever the engine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from graphfnp.chemistry.standardise import told
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
-from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.prediction.records import record_schema, text_schema
 from graphfnp.scoring.chunk import CHUNK, Chunk
 from graphfnp.scoring.cluster import scored_by_ray
 from graphfnp.scoring.local import scored_locally
 from graphfnp.scoring.object_storage import address_of, copies
+from graphfnp.scoring.panel import PanelScorer
 from graphfnp.scoring.parts import Counts, Parts
 from graphfnp.scoring.record_files import (
     as_cells,
@@ -51,7 +51,7 @@ class Execution:
 
 
 def score_file(
-    model: TrainedModel,
+    model: TrainedModel | Mapping[str, TrainedModel],
     source: Path | str,
     target: Path | str,
     smiles: str | None = None,
@@ -67,7 +67,8 @@ def score_file(
     Finished chunks are kept in ``TARGET.parts`` until the output is whole: the same call goes on with them after a
     kill, and ends with the same bytes. ``restart`` throws them away. ``raw`` leaves text cells of a CSV that a
     spreadsheet would take for formulas as they are. The columns of ``source`` stand before the records' own, unless
-    ``keep_columns`` is False. Both may be addresses of object storage, such as s3://bucket/molecules.csv.
+    ``keep_columns`` is False. Several models by name are asked in one pass, the columns of each called after it. Both
+    files may be addresses of object storage, such as s3://bucket/molecules.csv.
     """
     if address_of(source) or address_of(target):
         with copies(source, target) as (here, written):
@@ -77,10 +78,12 @@ def score_file(
     check_target(target, source)
     Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
     is_csv = target.suffix == ".csv"
-    scorer, file, parts = Scorer(model, settings, lists_as_text=is_csv), MoleculeFile(source, smiles), Parts(target)
+    kind = Scorer if isinstance(model, TrainedModel) else PanelScorer
+    scorer: Scorer | PanelScorer = kind(model, settings, lists_as_text=is_csv)  # type: ignore[arg-type]
+    file, parts = MoleculeFile(source, smiles), Parts(target)
     manifest = {
         "input": {"sha256": file.sha256, "column": file.column, "header": file.header},
-        "model": model.id,
+        "model": scorer.id,
         "settings": settings.to_json(),
         "format": target.suffix,
         "chunk": CHUNK,
@@ -88,19 +91,21 @@ def score_file(
     }
     with parts.opened(manifest, restart):
         counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
-        counts = replace(counts, notes=file.notes.sentences())
-        schema = record_schema(model.classifier.schema)
-        if is_csv:
-            schema = text_schema(schema)
+        schema = scorer.schema
+        counts = replace(counts, notes=(*file.notes.sentences(), *_changes(schema, counts)))
         tables = parts.tables(total)
         if keep_columns:
             own = cells_schema(file.schema) if is_csv else file.schema
             counts = replace(counts, notes=(*counts.notes, *column_notes(own.names, schema.names)))
             tables = _beside_their_rows(tables, file, is_csv)
             schema = beside_schema(own, schema)
-        write_record_file(target, tables, schema, _about(scorer.model, file, settings, counts), raw)
+        write_record_file(target, tables, schema, _about(scorer, file, settings, counts), raw)
         parts.remove()
     return counts
+
+
+def _changes(schema: pa.Schema, counts: Counts) -> list[str]:
+    return [told(counts.changes, counts.rows - counts.failed)] if "changes" in schema.names else []
 
 
 def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:
@@ -110,7 +115,7 @@ def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: b
 
 
 def _score_missing(
-    scorer: Scorer, file: MoleculeFile, parts: Parts, execution: Execution, watch: Watch
+    scorer: Scorer | PanelScorer, file: MoleculeFile, parts: Parts, execution: Execution, watch: Watch
 ) -> tuple[Counts, int]:
     """Score every chunk that has no part yet; counts of all, and the number of chunks."""
     found: dict[int, Counts] = {}
@@ -133,21 +138,14 @@ def _score_missing(
     return sum((found[number] for number in sorted(found)), Counts()), len(found)
 
 
-def _scored(scorer: Scorer, chunks: Iterator[Chunk], execution: Execution) -> Iterator[tuple[Chunk, pa.Table]]:
+def _scored(
+    scorer: Scorer | PanelScorer, chunks: Iterator[Chunk], execution: Execution
+) -> Iterator[tuple[Chunk, pa.Table]]:
     if execution.engine == "ray":
         return scored_by_ray(scorer, chunks, max(execution.workers, 1), execution.address)
     return scored_locally(scorer, chunks, execution.workers)
 
 
-def about_model(model: TrainedModel) -> dict[str, Any]:
-    """What a reader of a file of records should know of the model."""
-    known = None if model.provenance is None else model.provenance.to_json()
-    names = list(model.classifier.schema.class_names)
-    return {"model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known}
-
-
-def _about(model: TrainedModel, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
+def _about(scorer: Scorer | PanelScorer, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
     rows = {"rows": counts.rows, "failed": counts.failed, "notes": list(counts.notes)}
-    return {
-        **about_model(model), "settings": settings.to_json(), "input_sha256": file.sha256, **rows
-    }  # fmt: skip
+    return {**scorer.about(), "settings": settings.to_json(), "input_sha256": file.sha256, **rows}

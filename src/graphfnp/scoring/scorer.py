@@ -13,9 +13,9 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.conformal import LEVEL
-from graphfnp.prediction.label_mix import for_mix
+from graphfnp.prediction.label_mix import assumed_mix, for_mix
 from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, predict
-from graphfnp.prediction.records import as_text, record_table
+from graphfnp.prediction.records import as_text, record_schema, record_table, text_schema
 from graphfnp.scoring.chunk import Chunk, Features, read_chunk
 
 MOST_ATOMS = 1000  # a row with more would take the memory of hundreds
@@ -50,9 +50,21 @@ class Scorer:
         object.__setattr__(self, "model", for_mix(self.model, self.settings.mix))
 
     @property
+    def id(self) -> str:
+        return self.model.id
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its records."""
+        schema = record_schema(self.model.classifier.schema)
+        return text_schema(schema) if self.lists_as_text else schema
+
+    @property
     def target(self) -> Target:
         """What reading has to know of the model."""
         return target_of(self.model.classifier.schema, self.settings.most_atoms)
+
+    read = staticmethod(read_chunk)
 
     def score(self, chunk: Chunk, features: Features | None = None) -> pa.Table:
         """The records of a chunk; ``features`` if :func:`read_chunk` was already called elsewhere."""
@@ -66,3 +78,13 @@ class Scorer:
         numbers = [chunk.start + row for row in rows]
         table = record_table(model, predictions, graphs, numbers, problems, self.settings.level)
         return as_text(table) if self.lists_as_text else table
+
+    def about(self) -> dict[str, Any]:
+        return about_model(self.model)
+
+
+def about_model(model: TrainedModel) -> dict[str, Any]:
+    """What a reader of a file of records should know of the model."""
+    known = None if model.provenance is None else model.provenance.to_json()
+    names = list(model.classifier.schema.class_names)
+    return {"model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known}

@@ -4,5 +4,6 @@ PUBLIC = {  # what other packages may use, by module
     "app": "make_app",
     "config": "LOOPBACK ServiceConfig",
     "engine": "Engine",
+    "panel": "make_panel",
     "server": "listen serve",
 }

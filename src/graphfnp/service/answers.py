@@ -14,6 +14,8 @@ ALWAYS = ("row", "input", "status", "reason", "model")  # a failed row has these
 MEANING = {
     "row": "Place in the request, counted from 0.",
     "input": "The SMILES as given, or `graph` and the row's number.",
+    "standardised": "The standard form of it, which the model saw.",
+    "changes": "What standardising did: cleaned, fragment, charge, tautomer.",
     "status": "`failed` if the row could not be read; nothing but `reason` is known of it then.",
     "reason": "Why a row failed; empty otherwise.",
     "class": "The most probable class.",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,8 +30,8 @@ NO_STORE = {"cache-control": "no-cache"}
 KEY = APIKeyHeader(name="X-API-Key", auto_error=False)  # for the document; the guard asks for it
 
 
-def make_app(engine: Engine) -> FastAPI:
-    """The service of one model; ``app.state.draining`` is set when it should end."""
+def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> FastAPI:
+    """The service of one model; ``app.state.draining`` is set when it should end, unless a panel says it."""
     config, telemetry = engine.config, Telemetry()
 
     def work(kind: Kind, rows: list[Any]) -> list[dict[str, Any]]:
@@ -69,10 +69,10 @@ def make_app(engine: Engine) -> FastAPI:
         redirect_slashes=False,  # the address would be the one that the Host header says
     )
     app.state.draining, app.state.telemetry = False, telemetry
-    app.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: app.state.draining)
+    app.add_middleware(Guard, config=config, telemetry=telemetry, draining=draining or (lambda: app.state.draining))
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
-    async def answered(kind: str, request: RowsRequest, most: int, http: Request) -> Response:
+    async def answered(kind: str, request: RowsRequest, most: int, http: Request) -> dict[str, Any]:
         http.state.rows = len(request.rows)  # for the log
         if len(request.rows) > most:
             raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
@@ -98,23 +98,27 @@ def make_app(engine: Engine) -> FastAPI:
             record["row"] = row
             record["input"] = f"graph {row}" if request.graphs is not None else record["input"]
             telemetry.count(record)
-        return json_response({"model": card["id"], "mix": engine.named_mix(mix), "records": records})
+        return {"model": card["id"], "mix": engine.named_mix(mix), "records": records}
 
-    @app.exception_handler(RequestValidationError)
-    async def explained(request: Request, error: RequestValidationError) -> JSONResponse:
-        found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
-        status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422
-        return JSONResponse({"detail": "; ".join(found).encode("utf-8", "replace").decode()}, status)
+    async def predicted(request: RowsRequest, http: Request) -> dict[str, Any]:
+        return await answered(PREDICT, request, config.most_rows, http)
+
+    async def with_reasons(request: RowsRequest, http: Request) -> dict[str, Any]:
+        return await answered(EXPLAIN, request, config.most_explained, http)
+
+    app.state.card, app.state.answers = card, {PREDICT: predicted, EXPLAIN: with_reasons}  # for a panel
+
+    app.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
 
     @app.post(**route("/predict"))
     async def predict(request: Rows, http: Request) -> Response:
         """A record for each row: class, calibrated probability, uncertainty, conformal set, domain, rationales."""
-        return await answered(PREDICT, request, config.most_rows, http)
+        return json_response(await predicted(request, http))
 
     @app.post(**route("/explain"))
     async def explain(request: Rows, http: Request) -> Response:
         """The records of /predict, each with the rationales it leans on, where they were found, and scores of edges."""
-        return await answered(EXPLAIN, request, config.most_explained, http)
+        return json_response(await with_reasons(request, http))
 
     @app.post(**route("/draw"), response_class=Response)
     async def draw(request: Drawing) -> Response:
@@ -176,6 +180,13 @@ def make_app(engine: Engine) -> FastAPI:
 
     add_examples(app.openapi(), engine, card)  # FastAPI keeps the document
     return app
+
+
+async def told(request: Request, error: RequestValidationError) -> JSONResponse:
+    """What a request got wrong, in a line."""
+    found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
+    status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422
+    return JSONResponse({"detail": "; ".join(found).encode("utf-8", "replace").decode()}, status)
 
 
 def json_response(value: Any) -> Response:

@@ -149,6 +149,9 @@ def graph_of(arrays: Arrays, number: int) -> Arrays:
         name: arrays[name][where] for name, where in (("node_type", nodes), ("edge_attr", edges)) if name in arrays
     }
     sizes = {"node_ptr": nodes, "edge_ptr": edges}
+    if "form" in arrays:
+        form = slice(*arrays["form_ptr"][number : number + 2].tolist())
+        found, sizes = found | {"form": arrays["form"][form]}, sizes | {"form_ptr": form}
     return found | {name: np.array([0, size.stop - size.start]) for name, size in sizes.items()}
 
 

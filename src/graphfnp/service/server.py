@@ -12,13 +12,14 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.connections import BACKLOG, connections_allowed, protocol
 from graphfnp.service.logs import start_log
+from graphfnp.service.panel import PanelApp
 
 
 class PatientServer(uvicorn.Server):
     """On SIGTERM it stays open for a moment, saying that it will end, so that no request meets a closing door."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        app: FastAPI = self.config.app  # type: ignore[assignment]
+        app: FastAPI | PanelApp = self.config.app  # type: ignore[assignment]
         if sig != signal.SIGTERM or app.state.draining:
             super().handle_exit(sig, frame)
             return
@@ -48,12 +49,12 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(app: FastAPI, config: ServiceConfig, listening: socket.socket) -> None:
+def serve(app: FastAPI | PanelApp, config: ServiceConfig, listening: socket.socket) -> None:
     """Serve on a bound socket; returns after a signal, when all that was accepted is answered."""
     make_server(app, config).run([listening])
 
 
-def make_server(app: FastAPI, config: ServiceConfig) -> PatientServer:
+def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer:
     """With the limits of connections, and a log that cannot fill a disk."""
     telemetry = app.state.telemetry
     start_log(config.log_level, config.log_json)

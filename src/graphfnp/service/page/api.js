@@ -1,6 +1,7 @@
 // Talking to the service: answers, refusals with their reason, drawings, and the key where one is asked for.
 
 const KEY = "graphfnp-key";
+const OWN = location.pathname.match(/^\/models\/[^/]+/)?.[0] ?? ""; // where the page is that of one model of a panel
 
 export class Refused extends Error {
   constructor(status, detail) {
@@ -17,7 +18,7 @@ async function ask(path, options = {}) {
   if (key) headers["X-API-Key"] = key;
   let answer;
   try {
-    answer = await fetch(path, { ...options, headers });
+    answer = await fetch(OWN + path, { ...options, headers });
   } catch {
     throw new Refused(0, "The service does not answer. Is it still running?");
   }
@@ -74,10 +75,10 @@ function placed(node, key, fetched) {
   return node;
 }
 
-export function drawRow(node, row, nodes = [], edges = []) {
+export function drawRow(node, row, nodes = [], edges = [], base = "") {
   const body = { ...(typeof row === "string" ? { smiles: row } : { graph: row }), nodes, edges };
-  return placed(node, JSON.stringify(body), () => post("/draw", body));
+  return placed(node, base + JSON.stringify(body), () => post(`${base}/draw`, body));
 }
 
-export const drawRationale = (node, number) =>
-  placed(node, `rationale ${number}`, () => ask(`/rationales/${number}/drawing`));
+export const drawRationale = (node, number, base = "") =>
+  placed(node, `${base} rationale ${number}`, () => ask(`${base}/rationales/${number}/drawing`));

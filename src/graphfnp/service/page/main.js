@@ -4,6 +4,7 @@ import { get, records, Refused, useKey } from "./api.js";
 import { modelCard } from "./card.js";
 import { $, el, percent } from "./dom.js";
 import { gallery } from "./gallery.js";
+import { KNOWN } from "./known.js";
 import { answer, failed } from "./result.js";
 import { fromFile, fromText, Unreadable } from "./rows.js";
 import { openSketcher } from "./sketcher.js";
@@ -11,14 +12,6 @@ import { RowTable } from "./table.js";
 
 const AT_ONCE = 200; // rows of one request, so that progress can be seen
 const ESTIMATE = "estimate"; // of all rows together: they are one request
-const KNOWN = [
-  ["aspirin", "CC(=O)Oc1ccccc1C(=O)O"],
-  ["caffeine", "Cn1c(=O)c2c(ncn2C)n(C)c1=O"],
-  ["diazepam", "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21"],
-  ["dopamine", "NCCc1ccc(O)c(O)c1"],
-  ["4-nitroaniline", "Nc1ccc(cc1)[N+](=O)[O-]"],
-  ["glucose", "OCC1OC(O)C(O)C(O)C1O"],
-];
 
 let card, table, opened, asking = 0;
 

@@ -21,10 +21,11 @@ export function answer(asked, record, card, mix) {
   const classes = card.classes;
   const drawing = el("figure", { class: "main-drawing" });
   const marks = marked(record.explanation);
-  drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks);
+  drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks, card.base);
   drawing.append(el("figcaption", {},
     marks.length ? `Marked: the ${card.kind === "molecule" ? "bonds" : "edges"} that matter most for this answer.` : null,
-    el("code", {}, shown(asked))));
+    el("code", {}, shown(asked)),
+    record.changes ? el("span", {}, " read as ", el("code", {}, record.standardised), ` (${record.changes})`) : null));
   const set = ruledOut(record, classes);
   const place = domain(record);
   return el("article", { class: "panel answer", "--hue": hue(classes, record.class) },
@@ -74,12 +75,12 @@ function why(asked, record, card) {
   }
   const tile = (link) => {
     const found = link.nodes.length > 0;
-    const rationale = drawRationale(el("div", {}), link.rationale);
-    const match = found ? drawRow(el("div", {}), asked.row, link.nodes) : null;
+    const rationale = drawRationale(el("div", {}), link.rationale, card.base);
+    const match = found ? drawRow(el("div", {}), asked.row, link.nodes, [], card.base) : null;
     return el("li", { class: "link", "--hue": hue(card.classes, link.label) },
       el("div", { class: found ? "pair" : "pair alone" }, rationale, match),
       el("div", { class: "about" },
-        el("p", { class: "name" }, el("a", { href: `#rationale-${link.rationale}` }, `R${link.rationale}`), ` speaks for ${link.label}`),
+        el("p", { class: "name" }, el("a", { href: `${card.base ? `${card.base}/` : ""}#rationale-${link.rationale}` }, `R${link.rationale}`), ` speaks for ${link.label}`),
         el("div", { class: "meter", "aria-hidden": "true" }, el("b", { "--size": `${100 * link.correlation}%`, "--hue": hue(card.classes, link.label) })),
         el("p", { class: "soft" }, `Linked in ${percent(link.correlation)} of the draws, ${percent(link.weight)} of all links. `,
           found ? "Marked beside it: where this input holds it." : link.label === record.class ? "The input resembles it as a whole, and does not hold the structure itself." : "It speaks against the answer.")));
@@ -101,7 +102,7 @@ function nearest(record, card) {
       : "The nearest training data, by the pieces they share (1 is all of them)."),
     el("ul", { class: "links near" }, near.map((one) =>
       el("li", { class: "link" },
-        one.input && drawable ? drawRow(el("div", {}), one.input) : null,
+        one.input && drawable ? drawRow(el("div", {}), one.input, [], [], card.base) : null,
         el("div", { class: "about" },
           el("p", { class: "name" }, `similarity ${number(one.similarity)}`),
           el("p", { class: "soft" }, el("code", {}, one.input || ""), ` row ${one.row}`))))));

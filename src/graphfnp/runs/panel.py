@@ -1,0 +1,61 @@
+"""Panels: several models that are asked together, by name: "bbbp,mutagenicity,runs/mine", or a folder of runs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.files import exists, read_json, write_json
+from graphfnp.prediction.predict import TrainedModel
+from graphfnp.runs.bundles import open_run
+from graphfnp.runs.run import Run
+
+PANEL, FORMAT = "panel.json", 1
+
+
+def is_panel(place: Path | str) -> bool:
+    """Does it name several models?"""
+    return (Path(place) / PANEL).is_file() if exists(place) else "," in str(place)
+
+
+def open_panel(place: Path | str) -> dict[str, Run]:
+    """The runs by name, in order; one of a folder or a bundled model by itself is a panel of one."""
+    found: dict[str, Run] = {}
+    for one in [str(place)] if exists(place) else [part.strip() for part in str(place).split(",")]:
+        runs = _listed(Path(one)) if (Path(one) / PANEL).is_file() else {Path(one).name: open_run(one)}
+        if taken := [name for name in runs if name in found]:
+            raise InvalidConfig(f"two models called {taken[0]}", "a name for each", "rename a folder")
+        found |= runs
+    return found
+
+
+def load_panel(place: Path | str) -> dict[str, TrainedModel]:
+    """The models of a panel by name, as :func:`graphfnp.scoring.score_file.score_file` takes them too."""
+    return {name: run.model for name, run in open_panel(place).items()}
+
+
+def endpoint_folders(labels: Sequence[str]) -> dict[str, str]:
+    """A folder for each endpoint, by a name that file systems take; InvalidConfig if two would share one."""
+    folders = {label: re.sub(r"[^\w.-]+", "-", label).strip(".-") or "endpoint" for label in labels}
+    if len({folder.lower() for folder in folders.values()}) < len(labels):
+        raise InvalidConfig(f"endpoints {', '.join(labels)}", "different names", "rename a column, or name it once")
+    return folders
+
+
+def write_panel(folder: Path, folders: Mapping[str, str]) -> None:
+    """Make the folder a panel of the runs in it."""
+    write_json(folder / PANEL, {"format": FORMAT, "endpoints": dict(folders)})
+
+
+def _listed(folder: Path) -> dict[str, Run]:
+    record: Any = read_json(folder / PANEL)
+    endpoints = record.get("endpoints") if isinstance(record, dict) and record.get("format") == FORMAT else None
+    if not isinstance(endpoints, dict) or not endpoints or not all(map(_is_name, endpoints.values())):
+        raise InvalidRun(f"{folder / PANEL}", f"a panel of format {FORMAT}: endpoints and their folders", "train again")
+    return {name: open_run(folder / place) for name, place in endpoints.items()}
+
+
+def _is_name(place: Any) -> bool:
+    """A folder beside the list, and none elsewhere."""
+    return isinstance(place, str) and bool(re.fullmatch(r"[\w-][\w.-]*", place))

@@ -1,0 +1,114 @@
+// The page of a panel: a table of molecules and models, and the whole answer of every model for one molecule.
+
+import { get, post, Refused, useKey } from "./api.js";
+import { $, el, hue, percent } from "./dom.js";
+import { KNOWN } from "./known.js";
+import { answer, failed, shown } from "./result.js";
+import { fromText, Unreadable } from "./rows.js";
+import { domain, ruledOut } from "./words.js";
+
+const AT_ONCE = 200; // rows of one request
+let models, asking = 0;
+
+function say(text, tone = "") {
+  $("status").className = `status ${tone}`;
+  $("status").textContent = text;
+}
+
+function trouble(error) {
+  if (error instanceof Refused && error.status === 401) {
+    $("key").hidden = false;
+    $("key-value").focus();
+  }
+  if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
+  say(error.message, "bad");
+}
+
+async function start() {
+  let found;
+  try {
+    found = await get("/model");
+  } catch (error) {
+    trouble(error);
+    return;
+  }
+  $("key").hidden = true;
+  say("");
+  models = found.models;
+  document.title = `${found.name} · GraphFNP`;
+  $("model-name").textContent = `· ${found.name}`;
+  $("examples").replaceChildren(el("span", {}, "Try"), ...KNOWN.map(([name, row]) =>
+    el("button", { type: "button", onclick: () => { $("rows").value = `${row} ${name}`; submit(); } }, name)));
+  $("model-list").replaceChildren(...Object.entries(models).map(([name, card]) =>
+    el("li", {}, el("a", { href: `${card.base}/` }, name), `: ${card.asks ?? card.classes.join(" or ")}. ${card.limits[0]}`)));
+}
+
+async function submit() {
+  const mine = ++asking;
+  try {
+    const asked = fromText($("rows").value, true);
+    $("result").hidden = true;
+    say(`Asking ${Object.keys(models).length} models`);
+    const rows = [];
+    for (let from = 0; from < asked.length; from += AT_ONCE) {
+      const part = asked.slice(from, from + AT_ONCE);
+      const { records } = await (await post("/predict", { smiles: part.map((one) => one.row) })).json();
+      if (mine !== asking) return;
+      records.forEach((record, k) => rows.push({ asked: part[k], models: record.models }));
+      say(`${rows.length} of ${asked.length} rows`);
+    }
+    say("");
+    show(rows);
+    if (rows.length === 1) await open(rows[0].asked);
+  } catch (error) {
+    if (mine === asking) trouble(error);
+  }
+}
+
+function show(rows) {
+  const names = Object.keys(models);
+  const head = el("tr", {}, el("th", { scope: "col" }, "Molecule"), names.map((name) => el("th", { scope: "col" }, name)));
+  const body = rows.map(({ asked, models: said }) => el("tr", {},
+    el("td", { class: "input" }, el("button", { type: "button", class: "row-name", title: shown(asked), onclick: () => open(asked).catch(trouble) },
+      asked.name ? el("strong", {}, asked.name) : null, el("code", {}, shown(asked) || "(empty)"))),
+    names.map((name) => el("td", {}, cell(said[name], models[name])))));
+  $("table").replaceChildren(el("table", { class: "endpoints" }, el("thead", {}, head), el("tbody", {}, body)));
+  $("many").hidden = false;
+  $("many-title").focus({ preventScroll: true });
+}
+
+function cell(record, card) {
+  if (record.status !== "ok") return el("span", { class: "short bad", title: record.reason }, "Not read");
+  const place = domain(record);
+  const set = ruledOut(record, card.classes);
+  const unlike = place?.tone === "bad";
+  const share = percent(record.probability);
+  return el("span", { title: [place?.long, set?.long].filter(Boolean).join(" ") },
+    el("span", { class: "chip" }, el("i", { class: "spot", "--hue": hue(card.classes, record.class) }), record.class),
+    ` ${unlike ? `(${share})` : share} `,
+    el("span", { class: `short ${place?.tone ?? ""}` }, place?.short ?? ""));
+}
+
+async function open(asked) {
+  $("result").setAttribute("aria-busy", "true");
+  $("result").hidden = false;
+  try {
+    const { records: [record] } = await (await post("/explain", { smiles: [asked.row] })).json();
+    $("result").replaceChildren(...Object.entries(models).map(([name, card]) => {
+      const said = record.models[name];
+      return el("div", { class: "endpoint", id: `endpoint-${name}` }, el("h2", {}, name),
+        said.status === "ok" ? answer(asked, said, card) : failed(asked, said));
+    }));
+    $("result").scrollIntoView({ behavior: "smooth", block: "start" });
+  } finally {
+    $("result").removeAttribute("aria-busy");
+  }
+}
+
+$("form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+$("rows").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
+});
+$("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
+
+start();

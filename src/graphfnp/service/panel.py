@@ -1,0 +1,109 @@
+"""Several models behind one address: /predict and /explain ask all of them, /models/NAME/... is one by itself."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.runs.panel import endpoint_folders
+from graphfnp.service.app import KEY, NO_STORE, PAGE, json_response, make_app, told
+from graphfnp.service.config import ServiceConfig
+from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
+from graphfnp.service.guard import Guard
+from graphfnp.service.telemetry import Telemetry
+from graphfnp.service.wire import RowsRequest
+
+MODELS = "/models/"
+
+
+class PanelApp:
+    """ASGI: a request for one model goes to its own service, with its own guard; all else to the panel's."""
+
+    def __init__(self, panel: FastAPI, services: Mapping[str, FastAPI]) -> None:
+        self.panel, self.services, self.state = panel, services, panel.state
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = scope.get("path", "")
+        name, slash, rest = path.removeprefix(MODELS).partition("/")
+        service = self.services.get(name) if path.startswith(MODELS) and slash else None
+        if service is None:
+            await self.panel(scope, receive, send)
+        else:
+            await service({**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}, receive, send)
+
+
+def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp:
+    """The service of several models that read SMILES."""
+    if others := [name for name, engine in engines.items() if not engine.reads_smiles]:
+        raise InvalidConfig(f"{others[0]} in a panel", "models that read SMILES", "serve it by itself")
+    telemetry, places = Telemetry(), endpoint_folders(list(engines))
+    services = {name: make_app(engine, lambda: panel.state.draining) for name, engine in engines.items()}
+    key = [] if config.api_key is None else [Security(KEY)]
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for service in services.values():
+                await stack.enter_async_context(service.router.lifespan_context(service))
+            yield
+
+    panel = FastAPI(
+        title=f"GraphFNP: {', '.join(engines)}", description="Several models, asked together.", lifespan=lifespan,
+        docs_url=None, redoc_url=None, generate_unique_id_function=lambda route: route.name, redirect_slashes=False,
+    )  # fmt: skip
+    panel.state.draining, panel.state.telemetry = False, telemetry
+    panel.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: panel.state.draining)
+    panel.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
+    panel.mount("/page", StaticFiles(directory=PAGE), name="page")
+    cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
+
+    async def answered(kind: str, request: RowsRequest, http: Request) -> Response:
+        answers = await asyncio.gather(*(one.state.answers[kind](request, http) for one in services.values()))
+        rows = zip(*(answer["records"] for answer in answers), strict=True)
+        records = [
+            {"row": row[0]["row"], "input": row[0]["input"], "models": dict(zip(services, row, strict=True))}
+            for row in rows
+        ]
+        return json_response(
+            {"models": {n: a["model"] for n, a in zip(services, answers, strict=True)}, "records": records}
+        )
+
+    @panel.post("/predict", dependencies=key, response_model=None)
+    async def predict(request: RowsRequest, http: Request) -> Response:
+        """For each row the record of every model, by its name; a row that one cannot read has its reason there."""
+        return await answered(PREDICT, request, http)
+
+    @panel.post("/explain", dependencies=key, response_model=None)
+    async def explain(request: RowsRequest, http: Request) -> Response:
+        """The records of /predict with the explanation of each model."""
+        return await answered(EXPLAIN, request, http)
+
+    @panel.get("/model", dependencies=key, response_model=None)
+    def model() -> Response:
+        """The cards of all models, each with the address of its own service."""
+        limits = next(iter(cards.values()))["service"]
+        return json_response({"name": ", ".join(cards), "service": limits, "models": cards})
+
+    @panel.get("/health")
+    async def health() -> JSONResponse:
+        """Is the service ready for requests?"""
+        status = "draining" if panel.state.draining else "ok"
+        models = {name: card["id"] for name, card in cards.items()}
+        return JSONResponse({"status": status, "models": models}, 503 if panel.state.draining else 200)
+
+    @panel.get("/metrics", dependencies=key, response_model=None)
+    def metrics() -> Response:
+        """Counts and times of the panel; those of a model are at its own address."""
+        return Response(telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @panel.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "panel.html", headers=NO_STORE)
+
+    return PanelApp(panel, {places[name]: service for name, service in services.items()})

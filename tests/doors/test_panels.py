@@ -1,0 +1,107 @@
+"""Panels at the doors: several models in one pass, one trained for each endpoint, and several SMILES at once."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from run_command import said
+from sklearn.multioutput import MultiOutputClassifier
+
+import graphfnp
+from graphfnp.chemistry import reading
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.runs.panel import PANEL, endpoint_folders, open_panel
+from graphfnp.scoring import chunk
+from graphfnp.scoring.score_file import score_file
+
+NAPHTHALENE = "O=[N+]([O-])c1ccc2ccccc2c1"
+SMALL = ["--epochs", "1", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16"]
+
+
+def test_a_file_gets_the_columns_of_each_model_as_it_writes_them_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text(f"id,smiles\n1,{NAPHTHALENE}\n2,C1CC\n3,[U]\n")
+    _, told = said(capsys, "predict", "bbbp,mutagenicity", source, "-o", tmp_path / "both.parquet", "--workers", "1")
+    both = pd.read_parquet(tmp_path / "both.parquet")
+    assert both["status"].tolist() == ["ok", "failed", "ok"]
+    assert "mutagenicity: U, an element" in both["reason"][2]
+    assert "1 of 3 rows could not be read" in told
+    for name in ("bbbp", "mutagenicity"):
+        said(capsys, "predict", name, source, "-o", tmp_path / f"{name}.parquet")
+        alone = pd.read_parquet(tmp_path / f"{name}.parquet").drop(columns=["id", "smiles", "row", "input"])
+        own = both[[f"{name}_{column}" for column in alone.columns]].set_axis(alone.columns, axis=1)
+        pd.testing.assert_frame_equal(own, alone)
+    said(capsys, "predict", "bbbp,mutagenicity", source, "-o", tmp_path / "both.csv")
+    assert pd.read_csv(tmp_path / "both.csv")["bbbp_class"].tolist() == [
+        *both["bbbp_class"][:1],
+        np.nan,
+        both["bbbp_class"][2],
+    ]
+
+
+def test_models_that_read_alike_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(texts: list[str], target: reading.Target) -> reading.Read:
+        calls.append(len(texts))
+        return reading.read_molecules(texts, target)
+
+    monkeypatch.setattr(chunk, "read_molecules", counted)
+    (tmp_path / "in.csv").write_text("smiles\nCCO\nCCN\n")
+    one = graphfnp.load_model("bbbp")
+    score_file({"a": one, "b": one, "c": graphfnp.load_model("mutagenicity")}, tmp_path / "in.csv", tmp_path / "o.csv")
+    assert calls == [2, 2]  # once for atoms with features, once for typed atoms
+
+
+def test_smiles_on_the_command_line_are_answered_in_order(capsys: pytest.CaptureFixture) -> None:
+    shown = json.loads(said(capsys, "predict", "bbbp", "CCO", "CCN", "--json")[0])
+    assert [record["input"] for record in shown] == ["CCO", "CCN"]
+    nested = json.loads(said(capsys, "predict", "bbbp,mutagenicity", "CCO", "CCN", "--json")[0])
+    assert [record["models"]["bbbp"]["probability"] for record in nested] == [one["probability"] for one in shown]
+    printed, _ = said(capsys, "predict", "bbbp,mutagenicity", "CCO")
+    assert "nonmutagen" in printed
+    assert said(capsys, "predict", "bbbp", "C" * 300)[0]  # longer than any file's name
+    _, told = said(capsys, "predict", "bbbp", "CCO", "bbbp", code=2)
+    assert "score each file by itself" in told
+
+
+def test_one_run_for_each_endpoint_is_a_panel(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    rows = [
+        f"{'C' * n}{end},{label},{'' if n % 3 else n % 2}" for n in range(1, 31) for end, label in (("O", 1), ("N", 0))
+    ]
+    table, folder = tmp_path / "tox.csv", tmp_path / "panel"
+    table.write_text("\n".join(["smiles,alcohol,odd", *rows]) + "\n")
+    printed, _ = said(capsys, "train", table, "--label", "alcohol,odd", "-o", folder, *SMALL, "--json")
+    assert set(json.loads(printed)) == {"alcohol", "odd"}
+    split = json.loads((folder / "odd" / "split.json").read_text())
+    assert sum(len(split[part]) for part in ("train", "validation", "test")) == 20  # of 60 rows, those with a label
+    said(capsys, "train", table, "--label", "alcohol,odd", "-o", folder, *SMALL, "--resume")
+    assert list(graphfnp.load_panel(folder)) == ["alcohol", "odd"]
+    shown = json.loads(said(capsys, "predict", f"{folder},bbbp", "CCO", "--json")[0])
+    assert list(shown[0]["models"]) == ["alcohol", "odd", "bbbp"]
+    assert said(capsys, "evaluate", folder / "alcohol", "--json")
+
+
+def test_what_is_no_panel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(InvalidConfig, match="two models called bbbp"):
+        open_panel("bbbp,bbbp")
+    with pytest.raises(InvalidConfig, match="different names"):
+        endpoint_folders(["NR AR", "NR-AR"])
+    (tmp_path / PANEL).write_text(json.dumps({"format": 1, "endpoints": {"a": "../elsewhere"}}))
+    with pytest.raises(InvalidRun, match="a panel of format 1"):
+        open_panel(tmp_path)
+    _, told = said(capsys, "predict", "bbbp,mutagenicity", "CCO", "--mix", "even", code=2)
+    assert "for a panel" in told
+
+
+def test_scikit_learns_multi_output_takes_the_estimator() -> None:
+    smiles = ["C" * n + end for n in range(1, 21) for end in ("O", "N")]
+    y = np.array([[n % 2, end == "O"] for n in range(1, 21) for end in ("O", "N")], dtype=int)
+    model = MultiOutputClassifier(graphfnp.GraphFNPClassifier("vanilla", width=8, epochs=1)).fit(smiles, y)
+    found = model.predict_proba(["CCO", "CCN", "CCCO"])
+    assert [one.shape for one in found] == [(3, 2), (3, 2)]
+    assert model.predict(["CCO"]).shape == (1, 2)
