@@ -68,8 +68,8 @@ async function submit() {
 function show(rows) {
   const names = Object.keys(models);
   const head = el("tr", {}, el("th", { scope: "col" }, "Molecule"), names.map((name) => el("th", { scope: "col" }, name)));
-  const body = rows.map(({ asked, models: said }) => el("tr", {},
-    el("td", { class: "input" }, el("button", { type: "button", class: "row-name", title: shown(asked), onclick: () => open(asked).catch(trouble) },
+  const body = rows.map(({ asked, models: said }) => el("tr", { onclick: () => open(asked).catch(trouble) },
+    el("td", { class: "input" }, el("button", { type: "button", class: "row-name", title: shown(asked) },
       asked.name ? el("strong", {}, asked.name) : null, el("code", {}, shown(asked) || "(empty)"))),
     names.map((name) => el("td", {}, cell(said[name], models[name])))));
   $("table").replaceChildren(el("table", { class: "endpoints" }, el("thead", {}, head), el("tbody", {}, body)));
