@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphfnp.report.page import write_report
     from graphfnp.report.record import Report
     from graphfnp.runs.bundles import load_model
-    from graphfnp.runs.panel import load_panel
+    from graphfnp.runs.panel import export, load_panel
     from graphfnp.training.config import TrainingConfig
     from graphfnp.training.train import Training, train
 
@@ -43,7 +43,7 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
     # models
     "make_classifier", "GraphClassifier", "train", "TrainingConfig", "Training", "TrainedModel", "Calibration",
     "Conformal", "calibrate",
-    "save_model", "load_model", "load_panel", "GraphFNPClassifier",
+    "save_model", "load_model", "load_panel", "export", "GraphFNPClassifier",
     # what they say
     "predict", "explain", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
     "GraphFNPError", "__version__",
@@ -74,7 +74,7 @@ _HOMES = {
     "report.page": ("write_report",),
     "report.record": ("Report",),
     "runs.bundles": ("load_model",),
-    "runs.panel": ("load_panel",),
+    "runs.panel": ("export", "load_panel"),
     "training.config": ("TrainingConfig",),
     "training.train": ("Training", "train"),
 }

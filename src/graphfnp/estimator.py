@@ -32,10 +32,12 @@ from graphfnp.prediction.provenance import Provenance, data_hash
 from graphfnp.prediction.records import prediction_records
 from graphfnp.prediction.saving import save_model
 from graphfnp.rationales.find import find_rationales
+from graphfnp.runs import bundles
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.settings import with_overrides
 from graphfnp.training.class_balance import resampled
 from graphfnp.training.config import TrainingConfig, enough_epochs
+from graphfnp.training.start import backbone_settings, start_from
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
@@ -75,6 +77,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         mix: str = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
         standardise: bool = False,
+        start_from: str | None = None,
+        freeze: int = 0,
         validation_fraction: float = 0.1,
         num_draws: int = NUM_DRAWS,
         on_invalid: Literal["raise", "nan"] = "raise",
@@ -91,6 +95,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
         self.standardise = standardise  # molecules, to largest fragment, neutral, canonical tautomer
+        self.start_from = start_from  # a run folder or bundled model, whose backbone it starts from
+        self.freeze = freeze  # layers of it that stay as they are
         self.validation_fraction = validation_fraction
         self.num_draws = num_draws
         self.on_invalid = on_invalid
@@ -123,7 +129,11 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.seed_ = _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
         method, training = self._settings(len(part.train))
+        known = None if self.start_from is None else bundles.load_model(self.start_from)
+        method |= {} if known is None else backbone_settings(known)  # the backbone is that model's own
         classifier = make_classifier(self.method, graphs.schema, method, self.seed_)
+        if known is not None:
+            start_from(classifier, known, self.freeze)
         taught = graphs.select(part.train)
         if sample_weight is not None:
             weight = torch.as_tensor(_check_sample_weight(sample_weight, y), dtype=torch.double)[rows][part.train]
@@ -135,12 +145,12 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         shares = assumed_mix(learned.model) or ()  # what was just trained knows them
         model = for_mix(learned.model, read_mix(self.mix, graphs.schema.class_names, shares))
         domain, held_out = model.domain, graphs.select(part.validation)
-        known = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
+        provenance = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
             "validation part, which the calibration was fitted on too",
             all_scores(predict(model, held_out, self.num_draws, self.seed_)),
         )
         self.model_ = replace(
-            model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=known
+            model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=provenance
         )
         self.history_, self.n_iter_ = list(learned.history), len(learned.history)
         self._graphs = graphs.select(part.train)

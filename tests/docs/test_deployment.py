@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,17 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert end.value.code in (0, None)
     assert capsys.readouterr().out.strip() == f"graphfnp {version('graphfnp')}"
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    called = {"torch": "pytorch", "torch_geometric": "pytorch_geometric", "matplotlib": "matplotlib-base"}
+    called |= {"lightning-fabric": "pytorch-lightning", "prometheus-client": "prometheus_client"}
+    recipe = (ROOT / "conda" / "meta.yaml").read_text()
+    asked = set(re.findall(r"^    - (\S+ >=[\d.]+)", recipe, re.MULTILINE))
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["service"]]
+    pairs = [one.split(">=") for one in wanted]
+    assert {f"{called.get(name, name)} >={bound}" for name, bound in pairs} <= asked
+    assert f"python {project['requires-python']}" in asked
+    for line in re.findall(r"^    - graphfnp (\w.*)$", recipe, re.MULTILINE):
+        check(shlex.split(line))

@@ -12,6 +12,7 @@ from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.console import explained_errors
 from graphfnp.cli.data import Classes, DataFolder, MapLabels, data_app
 from graphfnp.cli.explain import explain
+from graphfnp.cli.export import export
 from graphfnp.cli.rationales import rationales
 from graphfnp.cli.serve import serve
 from graphfnp.cli.table import table
@@ -32,6 +33,7 @@ app.command("calibrate")(calibrate_run)
 app.command()(rationales)
 app.command()(explain)
 app.command()(serve)
+app.command()(export)
 app.command()(bundle)
 
 
@@ -126,6 +128,13 @@ def train(
             "largest fragment, neutral, canonical tautomer.",
         ),
     ] = False,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="RUN", help="Start from the backbone of this run or bundled model, not at random."
+        ),
+    ] = None,
+    freeze: Annotated[int, typer.Option(help="Layers of that backbone which stay as they are.", min=0)] = 0,
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
@@ -141,7 +150,8 @@ def train(
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
     options |= {"classes": classes, "map_labels": map_labels}
     options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
-    request = commands.TrainRequest(method, backbone, epochs, seed, settings or [])
+    begun = None if start is None else commands.Start(start, freeze)
+    request = commands.TrainRequest(method, backbone, epochs, seed, settings or [], begun)
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
     commands.train(dataset, request, {k: v for k, v in options.items() if v is not None}, out, data, flags)
 

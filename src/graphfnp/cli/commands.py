@@ -29,7 +29,7 @@ from graphfnp.prediction.calibrate import labelled
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
-from graphfnp.runs.run import Plan, Run, execute
+from graphfnp.runs.run import Plan, Run, Start, execute
 from graphfnp.settings import with_overrides
 from graphfnp.training.config import TrainingConfig, enough_epochs
 
@@ -49,6 +49,7 @@ class TrainRequest:
     epochs: int | None
     seed: int
     settings: list[str]
+    start: Start | None = None
 
     def plan(self, dataset: str, options: Mapping[str, Any]) -> Plan:
         training, overrides = TrainingConfig(), {}
@@ -64,10 +65,14 @@ class TrainRequest:
                 overrides[name] = value
         if self.backbone is not None:
             overrides["backbone.name"] = self.backbone
+        if self.start is not None:
+            from graphfnp.training.start import backbone_settings
+
+            overrides = {**backbone_settings(open_run(self.start.run).model), **overrides}
         if self.epochs is not None:
             training = replace(training, epochs=self.epochs)
         make_config(self.method, overrides)  # a wrong setting should fail before data is read
-        return Plan(dataset, self.method, self.seed, overrides, training, options)
+        return Plan(dataset, self.method, self.seed, overrides, training, options, self.start)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Raw files to a Dataset: the catalogue, where files come from, one reader a format, and splits."""
 
 PUBLIC = {  # what other packages may use, by module
+    "archives": "unpack",
     "catalogue": "CATALOGUE",
     "columns": "molecule_share row_names smiles_column",
     "dataset": "PARTS Dataset Split",

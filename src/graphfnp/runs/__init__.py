@@ -6,6 +6,6 @@ PUBLIC = {  # what other packages may use, by module
     "card": "card_text model_card",
     "checkpoint": "METRICS load_model",
     "decoded": "decoded_of_run",
-    "panel": "endpoint_folders is_panel load_panel open_panel write_panel",
-    "run": "CONFIG EPOCHS SPLIT Plan Run execute",
+    "panel": "endpoint_folders export is_panel load_panel open_panel write_panel",
+    "run": "CONFIG EPOCHS SPLIT Plan Run Start execute",
 }

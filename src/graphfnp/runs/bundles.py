@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfnp.datasets.sources import cache_folder
 from graphfnp.errors import InvalidRun
+from graphfnp.files import exists
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.runs import checkpoint
 from graphfnp.runs.run import CONFIG, Run
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 FOLDER = Path(__file__).parent.parent / "bundled"
+ARCHIVES = "models"  # in the cache: where archives are unpacked
 
 
 def bundled_names() -> tuple[str, ...]:
@@ -19,17 +22,28 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def open_run(place: Path | str) -> Run:
-    """The run in a folder, else the bundled model of that name."""
-    place = Path(place)
-    if place.exists():
+    """The run in a folder or in an archive of `graphfnp export`, else the bundled model of that name."""
+    place = unpacked(place)
+    if exists(place):
         return Run(place)
     if str(place) in bundled_names():
         return Run(FOLDER / place)
     raise InvalidRun(
         f"{place}, which is no folder",
-        f"a run folder, or a bundled model: {', '.join(bundled_names()) or 'none is installed'}",
+        "a run folder, an archive that `graphfnp export` wrote, or a bundled model: "
+        + (", ".join(bundled_names()) or "none is installed"),
         "give the folder that `graphfnp train` wrote, e.g. runs/demo",
     )
+
+
+def unpacked(place: Path | str) -> Path:
+    """The folder of an archive; any other place as it is."""
+    place = Path(place)
+    if place.suffix.lower() != ".zip" or not exists(place):
+        return place
+    from graphfnp.runs.archive import opened  # few runs come in one
+
+    return opened(place)
 
 
 def load_model(place: Path | str, backbone: "torch.nn.Module | None" = None) -> TrainedModel:
@@ -38,13 +52,13 @@ def load_model(place: Path | str, backbone: "torch.nn.Module | None" = None) -> 
     ``backbone`` is needed again where it was a module of the user's own.
     """
     if backbone is not None:
-        return checkpoint.load_model(place, backbone)
+        return checkpoint.load_model(unpacked(place), backbone)
     return open_run(place).model
 
 
 def is_bundled(run: Run) -> bool:
-    """Is the run part of the installed package, and hence not to be written to?"""
-    return run.folder.parent == FOLDER
+    """Is the run part of the installed package or of an archive, and hence not to be written to?"""
+    return run.folder.parent == FOLDER or cache_folder() / ARCHIVES in run.folder.parents
 
 
 def own_folder(run: Run) -> Path:

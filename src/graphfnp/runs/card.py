@@ -1,5 +1,6 @@
 """The model card: what a run's model was trained on, how it was measured, and where it should not be trusted."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -87,6 +88,31 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- as text
+
+
+METRIC_TYPES = {"accuracy": "accuracy", "auroc": "roc_auc", "brier": "brier_score", "nll": "log_loss", "ece": "ece"}
+
+
+def card_header(card: Mapping[str, Any]) -> str:
+    """The YAML header of model cards, as model hubs read it; values are JSON, which YAML is."""
+    data, kind = card["data"], {"type": "graph-ml", "name": "Graph classification"}
+    metrics = [
+        {"type": METRIC_TYPES[name], "name": name, "value": round(value, 6)}
+        for name, value in card["measures"].items()
+        if name in METRIC_TYPES and value is not None
+    ]
+    dataset = {"name": data["dataset"], "type": data["dataset"], "split": card["measured_on"]}
+    fields = {
+        "library_name": "graphfnp",
+        "pipeline_tag": "graph-ml",
+        "tags": ["graph-classification", card["kind"], card["method"], "uncertainty", "calibration", "explainability"],
+        "datasets": [data["dataset"]],
+        "metrics": [metric["type"] for metric in metrics],
+        "model-index": [
+            {"name": card["name"], "results": [{"task": kind, "dataset": dataset, "metrics": metrics}]},
+        ],
+    }
+    return "\n".join(["---", *(f"{name}: {json.dumps(value)}" for name, value in fields.items()), "---", "", ""])
 
 
 def card_text(card: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import exists, read_json, write_json
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.runs.bundles import open_run
+from graphfnp.runs.bundles import open_run, unpacked
 from graphfnp.runs.run import Run
 
 PANEL, FORMAT = "panel.json", 1
@@ -16,14 +16,15 @@ PANEL, FORMAT = "panel.json", 1
 
 def is_panel(place: Path | str) -> bool:
     """Does it name several models?"""
-    return (Path(place) / PANEL).is_file() if exists(place) else "," in str(place)
+    return (unpacked(place) / PANEL).is_file() if exists(place) else "," in str(place)
 
 
 def open_panel(place: Path | str) -> dict[str, Run]:
     """The runs by name, in order; one of a folder or a bundled model by itself is a panel of one."""
     found: dict[str, Run] = {}
     for one in [str(place)] if exists(place) else [part.strip() for part in str(place).split(",")]:
-        runs = _listed(Path(one)) if (Path(one) / PANEL).is_file() else {Path(one).name: open_run(one)}
+        folder = unpacked(one)
+        runs = _listed(folder) if (folder / PANEL).is_file() else {folder.name: open_run(folder)}
         if taken := [name for name in runs if name in found]:
             raise InvalidConfig(f"two models called {taken[0]}", "a name for each", "rename a folder")
         found |= runs
@@ -46,6 +47,20 @@ def endpoint_folders(labels: Sequence[str]) -> dict[str, str]:
 def write_panel(folder: Path, folders: Mapping[str, str]) -> None:
     """Make the folder a panel of the runs in it."""
     write_json(folder / PANEL, {"format": FORMAT, "endpoints": dict(folders)})
+
+
+def export(place: Path | str, target: Path | str) -> str:
+    """A run, a bundled model or a panel as a zip that every command and ``load_model`` opens; its sha256."""
+    from graphfnp.runs.archive import write_archive
+
+    target = Path(target)
+    if target.suffix != ".zip":
+        raise InvalidConfig(f"{target}", "a file that ends in .zip", "change the ending")
+    if not exists(place) and is_panel(place):
+        raise InvalidConfig(f"{place}", "one model, or a folder that is a panel", "export each by itself")
+    if not is_panel(place):
+        return write_archive({"": open_run(place)}, target)
+    return write_archive({run.folder.name: run for run in open_panel(place).values()}, target)
 
 
 def _listed(folder: Path) -> dict[str, Run]:

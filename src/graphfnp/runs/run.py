@@ -32,6 +32,14 @@ CONFIG, SPLIT, EPOCHS = "config.json", "split.json", "epochs.jsonl"
 
 
 @dataclass(frozen=True)
+class Start:
+    """The model whose backbone a training starts from."""
+
+    run: str  # a run folder, or a bundled model
+    freeze: int = 0  # layers that keep its weights
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to train: enough to do it again."""
 
@@ -41,6 +49,7 @@ class Plan:
     overrides: Mapping[str, Any] = field(default_factory=dict)  # of the method's settings, by dotted name
     training: TrainingConfig = field(default_factory=TrainingConfig)
     data_options: Mapping[str, Any] = field(default_factory=dict)  # passed to load: split, smiles, label, limit
+    start: Start | None = None  # None: from random weights
 
     @property
     def command(self) -> str:
@@ -52,6 +61,8 @@ class Plan:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
         for name, value in {**self.overrides, **chosen}.items():
             words += ["--set", f"{name}={value}"]
+        if self.start is not None:
+            words += ["--from", self.start.run, "--freeze", str(self.start.freeze)]
         return shlex.join(words)
 
 
@@ -84,6 +95,7 @@ class Run:
             return Plan(
                 record["dataset"], record["method"], record["seed"], record["overrides"],
                 from_json(TrainingConfig, record["training"]), record["data_options"],
+                Start(**record["start"]) if record.get("start") else None,
             )  # fmt: skip
         except (KeyError, TypeError) as error:
             raise InvalidRun(
@@ -166,6 +178,11 @@ def execute(
         return Run(folder)
     dataset = replace(dataset, split=Split.from_json(read_json(folder / SPLIT)))  # of a resumed run: as it was begun
     classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
+    if plan.start is not None:
+        from graphfnp.runs.bundles import load_model as load_named  # which imports this module
+        from graphfnp.training.start import start_from
+
+        start_from(classifier, load_named(plan.start.run), plan.start.freeze)
     if fabric.global_rank == 0:
         watch = _written_as_it_grows(folder, watch)
     training = train(
@@ -257,6 +274,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
         "settings": to_json(make_config(plan.method, plan.overrides)),
         "training": to_json(plan.training),
         "data_options": dict(plan.data_options),
+        **({} if plan.start is None else {"start": vars(plan.start)}),
     }
 
 

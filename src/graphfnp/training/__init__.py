@@ -3,6 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "class_balance": "resampled",
     "config": "TrainingConfig enough_epochs",
+    "start": "backbone_settings start_from",
     "state": "STATE_FILE",
     "train": "Event Training one_process train",
 }
