@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from graphfnp.prediction.calibrate import calibrate
     from graphfnp.prediction.calibration import Calibration
     from graphfnp.prediction.conformal import Conformal
+    from graphfnp.prediction.pick import pick
     from graphfnp.prediction.predict import TrainedModel, predict
     from graphfnp.prediction.predictions import Predictions
     from graphfnp.prediction.saving import save_model
+    from graphfnp.prediction.shift import weighted_for
     from graphfnp.rationales.config import DecodingConfig
     from graphfnp.rationales.find import find_rationales
     from graphfnp.report.assemble import make_report
@@ -42,10 +44,10 @@ __all__ = [  # noqa: RUF022 - in the order one meets them
     "load", "from_data_list", "from_networkx", "to_data_list",
     # models
     "make_classifier", "GraphClassifier", "train", "TrainingConfig", "Training", "TrainedModel", "Calibration",
-    "Conformal", "calibrate",
+    "Conformal", "calibrate", "weighted_for",
     "save_model", "load_model", "load_panel", "export", "GraphFNPClassifier",
     # what they say
-    "predict", "explain", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
+    "predict", "pick", "explain", "evaluate", "find_rationales", "DecodingConfig", "make_report", "write_report",
     "GraphFNPError", "__version__",
 ]  # fmt: skip
 
@@ -64,9 +66,11 @@ _HOMES = {
     "prediction.calibrate": ("calibrate",),
     "prediction.calibration": ("Calibration",),
     "prediction.conformal": ("Conformal",),
+    "prediction.pick": ("pick",),
     "prediction.predict": ("TrainedModel", "predict"),
     "prediction.predictions": ("Predictions",),
     "prediction.saving": ("save_model",),
+    "prediction.shift": ("weighted_for",),
     "rationales.config": ("DecodingConfig",),
     "rationales.find": ("find_rationales",),
     "report.assemble": ("make_report",),

@@ -205,7 +205,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         label = dict(zip(self.model_.classifier.schema.class_names, self.classes_.tolist(), strict=True))
         records = prediction_records(self.model_, predictions, graphs, rows.tolist(), problems, level)
         for record in records:
-            record["class"] = label.get(record["class"])
+            record["class"], record["decision"] = label.get(record["class"]), label.get(record["decision"])
             record["conformal_set"] = record["conformal_set"] and [label[name] for name in record["conformal_set"]]
             for rationale in record["rationales"] or ():
                 rationale["class"] = label[rationale["class"]]

@@ -211,7 +211,8 @@ def runs(order: random.Random, count: int, folder: Path, over: Callable[[], bool
 
     found, copy = {"inputs": 0, "refused": 0}, folder / "run"
     shutil.copytree(open_run("ba2motifs").folder, copy)
-    files = {name: (copy / name).read_bytes() for name in ("model.json", "model.safetensors", "domain.safetensors")}
+    names = ("model.json", "model.safetensors", "domain.safetensors", "held_out.safetensors")
+    files = {name: (copy / name).read_bytes() for name in names}
     while found["inputs"] < count and not over():
         name = order.choice([*files, "model.json"])
         (copy / name).write_bytes(flipped(files[name], order))

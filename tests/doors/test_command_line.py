@@ -92,8 +92,8 @@ def test_training_writes_the_run_folder_and_evaluation_reads_it(graphfnp, tmp_pa
     trained = graphfnp("train", "ba2motifs", "--out", folder, *TINY)
     assert trained.code == 0, trained.err
     assert "accuracy" in trained.out
-    expected = {CONFIG, SPLIT, EPOCHS, METRICS, "domain.safetensors", "model.json", "model.safetensors"}
-    assert {path.name for path in folder.iterdir()} == expected
+    expected = {CONFIG, SPLIT, EPOCHS, METRICS, "domain.safetensors", "held_out.safetensors"}
+    assert {path.name for path in folder.iterdir()} == expected | {"model.json", "model.safetensors"}
     written = json.loads((folder / METRICS).read_text())
 
     evaluated = graphfnp("evaluate", folder, "--json")
@@ -206,6 +206,67 @@ def test_predictions_move_to_another_label_mix_and_their_sets_do_not(graphfnp, m
         assert "estimate" in refused.err
         assert "--mix amine=0.2" in refused.err
     assert "20 graphs or more" in graphfnp("predict", molecules / "run", "CCO", "--prior", "estimate").err
+
+
+def test_sets_are_weighted_for_the_rows_of_a_file(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    given = molecules / "run", molecules / "small.csv"
+    shown = graphfnp("predict", *given, "--weighted", "-o", tmp_path / "out.parquet")
+    assert shown.code == 0, shown.err
+    assert "sets: weighted for these graphs: holds if labels depend on graphs here as they did" in shown.err
+    plain = graphfnp("predict", *given, "-o", tmp_path / "plain.parquet")
+    assert "sets:" not in plain.err
+    weighted, usual = (pd.read_parquet(tmp_path / name) for name in ("out.parquet", "plain.parquet"))
+    assert weighted["p(amine)"].equals(usual["p(amine)"])
+    assert weighted["model"][0] != usual["model"][0]
+    assert "20 or more" in graphfnp("predict", molecules / "run", "CCO", "--weighted").err
+    assert "trained on" in graphfnp("evaluate", *given, "--weighted", "--label", "kind").err
+
+
+def test_threshold_is_fitted_stored_and_decides_rows(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    refused = graphfnp("calibrate", molecules / "run")
+    assert refused.code == 2
+    assert "--precision 0.9" in refused.err
+    assert graphfnp("calibrate", molecules / "run", "--cost-fp", 1, "--out", tmp_path / "half").code == 2
+    assert "alcohol, amine" in graphfnp("calibrate", molecules / "run", "--precision", 0.5, "--positive", "acid").err
+    new = tmp_path / "decided"
+    shown = graphfnp("calibrate", molecules / "run", "--cost-fp", 1, "--cost-fn", 1000, "--out", new)
+    assert shown.code == 0, shown.err
+    assert "amine is said from p = " in shown.out
+    assert "a false positive costs 1, a false negative 1000, by 4 held-out graphs, 50% of that class" in shown.out
+    predicted = graphfnp("predict", new, molecules / "small.csv", "-o", tmp_path / "out.parquet")
+    assert "decision: amine is said from p = " in predicted.err
+    rows, threshold = pd.read_parquet(tmp_path / "out.parquet"), Run(new).model.decision.threshold
+    assert (rows["decision"] == "amine").equals(rows["p(amine)"] >= threshold)
+    measured = json.loads(graphfnp("evaluate", new, "--json").out)["decision"]
+    assert measured["threshold"] == threshold
+    assert measured["said"] == measured["false_positives"] + round(measured["recall"] * 2)  # two amines of four
+    assert "right where said" in graphfnp("evaluate", new).out
+    moved = graphfnp("predict", new, "CCO", "--mix", "amine=0.1", "--json")  # the threshold was for another mix
+    assert json.loads(moved.out)[0]["decision"] is None
+    mine = pd.DataFrame({"smiles": ["F" + "C" * n + end for n in range(2, 14) for end in "ON"], "kind": [0, 1] * 12})
+    mine.to_csv(tmp_path / "mine.csv", index=False)
+    both = graphfnp(
+        "calibrate", new, tmp_path / "mine.csv", "--cost-fp", 5, "--cost-fn", 1, "--positive", "alcohol", "--json"
+    )
+    assert json.loads(both.out)["decision"]["positive"] == 0
+    assert Run(new).model.decision.graphs == 24
+
+
+def test_rows_to_test_are_picked_in_order_with_their_columns(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    table = pd.DataFrame({"smiles": ["CCO", "no molecule", "CCN", "c1ccccc1", "CCCO"], "name": list("abcde")})
+    table.to_csv(tmp_path / "in.csv", index=False)
+    arguments = ["predict", molecules / "run", tmp_path / "in.csv", "--pick", 2, "--find", "amine"]
+    written = graphfnp(*arguments, "-o", tmp_path / "out.csv")
+    assert written.code == 0, written.err
+    assert "1 rows could not be read, and could not be picked" in written.err
+    rows = pd.read_csv(tmp_path / "out.csv")
+    assert len(rows) == 2
+    assert rows["name"].tolist() == [table["name"][row] for row in rows["row"]]
+    records = json.loads(graphfnp(*arguments, "--json").out)
+    assert [record["row"] for record in records] == rows["row"].tolist()
+    assert [record["columns"]["name"] for record in records] == rows["name"].tolist()
+    assert "5 of 4" in graphfnp(*arguments[:4], 5).err
+    assert "alcohol, amine" in graphfnp(*arguments[:6], "acid").err
 
 
 def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ def test_what_is_no_panel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
         open_panel(tmp_path)
     _, told = said(capsys, "predict", "bbbp,mutagenicity", "CCO", "--mix", "even", code=2)
     assert "for a panel" in told
+    for words in (["--weighted"], ["--pick", "1"]):
+        assert "for a panel" in said(capsys, "predict", "bbbp,mutagenicity", "CCO", *words, code=2)[1]
 
 
 def test_scikit_learns_multi_output_takes_the_estimator() -> None:

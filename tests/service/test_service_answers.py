@@ -1,6 +1,7 @@
 """The routes: right answers for good rows, reasons for bad ones, limits, the key, and what is said about the model."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from starlette.testclient import TestClient
 
 from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.prediction.decision import Decision
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.records import prediction_records
 from graphfnp.runs.bundles import open_run
@@ -28,6 +30,19 @@ def test_records_are_those_of_the_record_function(client: TestClient, engine: En
     expected = prediction_records(engine.model, predict(engine.model, graphs), graphs, rows, problems)
     assert answer.json()["records"] == json.loads(json.dumps(expected))
     assert answer.json()["model"] == engine.model.id
+
+
+def test_records_carry_the_decision_of_a_model_with_a_threshold(tmp_path) -> None:
+    model = open_run("bbbp").model
+    shutil.copytree(model.folder, tmp_path / "run")
+    decided = replace(model, decision=Decision(1, 0.9999, (0.9, 1.0), "precision 99 %", 100, 0.5))
+    record = json.loads((tmp_path / "run" / "model.json").read_text())
+    (tmp_path / "run" / "model.json").write_text(json.dumps({**record, "decision": decided.decision.to_json()}))
+    run = open_run(tmp_path / "run")
+    assert run.model.id == decided.id != model.id
+    with TestClient(make_app(Engine(run, decoded_of_run(run), ServiceConfig()))) as client:
+        (one,) = client.post("/predict", json={"smiles": "CCO"}).json()["records"]
+    assert (one["class"], one["decision"]) == ("permeable", "non-permeable")
 
 
 def test_one_smiles_is_a_list_of_one(client: TestClient) -> None:

@@ -70,6 +70,9 @@ Mix = Annotated[
         "or estimate (from the predictions, without labels).",
     ),
 ]  # fmt: skip
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Conformal sets weighted for these graphs, if unlike the held-out ones.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
     list[str] | None,
@@ -168,6 +171,7 @@ def evaluate(
     classes: Classes = None,
     map_labels: MapLabels = None,
     mix: Mix = None,
+    weighted: Weighted = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -175,10 +179,10 @@ def evaluate(
     from graphfnp.cli import commands
 
     if source is None:
-        commands.evaluate_run(run, part, mix, data, as_json)
+        commands.evaluate_run(run, part, mix, weighted, data, as_json)
     else:
         options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
-        commands.evaluate_file(run, source, options, mix, data, as_json)
+        commands.evaluate_file(run, source, options, mix, weighted, data, as_json)
 
 
 @app.command()
@@ -201,6 +205,14 @@ def predict(
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
     mix: Mix = None,
+    weighted: Weighted = False,
+    pick: Annotated[
+        int | None, typer.Option(help="Only so many rows, the most useful to test first: no two alike.")
+    ] = None,
+    find: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="Pick what may be of this class; default: what would teach the model."),
+    ] = None,
     max_atoms: Annotated[int, typer.Option(help="Larger molecules are refused, each with its size.")] = 1000,
     workers: Annotated[
         int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
@@ -245,6 +257,9 @@ def predict(
             strict,
             raw,
             not drop_columns,
+            weighted,
+            pick,
+            find,
         ),
     )
 

@@ -26,6 +26,7 @@ from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
+from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
@@ -176,14 +177,15 @@ def _describe(dataset: Dataset) -> None:
             err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
 
 
-def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as_json: bool) -> None:
+def evaluate_run(folder: Path, part: str, mix: str | None, weighted: bool, data: Path | None, as_json: bool) -> None:
     run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
     dataset = run.dataset(data)
-    model = model_for_mix(run.model, mix, getattr(dataset, part))
+    graphs = getattr(dataset, part)
+    model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
     metrics = evaluate_part(model, dataset, part, seed=run.plan.seed)
-    if part == "test" and mix is None and not is_bundled(run):
+    if part == "test" and mix is None and not weighted and not is_bundled(run):
         write_json(run.folder / METRICS, metrics)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
@@ -192,12 +194,18 @@ def evaluate_run(folder: Path, part: str, mix: str | None, data: Path | None, as
 
 
 def evaluate_file(
-    folder: Path, source: str, options: Mapping[str, Any], mix: str | None, data: Path | None, as_json: bool
+    folder: Path,
+    source: str,
+    options: Mapping[str, Any],
+    mix: str | None,
+    weighted: bool,
+    data: Path | None,
+    as_json: bool,
 ) -> None:
     """Measures on graphs of another file; those that were trained on are left out."""
     run = open_run(folder)
     graphs, note = unseen_graphs(run, source, options, data, run.plan.seed)
-    model = model_for_mix(run.model, mix, graphs)
+    model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
     metrics, _ = evaluate(model, labelled(matching(graphs, model.classifier.schema)), seed=run.plan.seed)
     if as_json:
         typer.echo(json.dumps({**metrics, "left_out": note}, indent=1))

@@ -107,6 +107,8 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
         table.add_row("label mix", "", escape(_mix_told(metrics)))
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
+    if metrics.get("decision"):
+        table.add_row(*_decision_row(metrics["decision"], _names(metrics)))
     if metrics.get("domain"):
         table.add_row(*_domain_row(metrics["domain"]))
     if metrics.get("label_shift"):
@@ -136,6 +138,13 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     each = " / ".join(percent(value) for value in facts["coverage_per_class"])
     size = f"{number(facts['mean_size'])} classes a set, {percent(facts['singletons'])} name one"
     return f"{facts['level']:.0%} sets hold", percent(facts["coverage"]), f"by class {each}; {size}"
+
+
+def _decision_row(facts: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, str]:
+    sure = " to ".join(percent(end) for end in facts["precision_interval"] or (None, None))
+    told = f"p from {facts['threshold']:.3f} on: {facts['said']} said, precision between {sure} (90 %), "
+    told += f"recall {percent(facts['recall'])}"
+    return f"{escape(names[facts['positive']])} right where said", percent(facts["precision"]), told
 
 
 def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, str]:

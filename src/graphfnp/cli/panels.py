@@ -34,6 +34,8 @@ SHOWN_ROWS, SHOWN_PROBLEMS = 20, 10
 def predict_panel(runs: Mapping[str, Run], request: PredictRequest) -> Counts:
     """A record of each model for every row: prefixed columns in files, nested in JSON, a line a model on the screen."""
     models = {name: run.model for name, run in runs.items()}
+    if request.weighted or request.pick is not None:
+        raise InvalidConfig("--weighted or --pick for a panel", "one model", "ask one model at a time")
     if request.mix is not None:
         raise InvalidConfig(f"--mix {request.mix} for a panel", "the mix of each model's own data", "leave it out")
     to_table = request.target is not None and request.target.suffix in ENDINGS

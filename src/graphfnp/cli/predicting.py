@@ -27,8 +27,10 @@ from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
+from graphfnp.prediction.pick import pick
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
+from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import open_run
 from graphfnp.runs.panel import is_panel, open_panel
 from graphfnp.scoring.object_storage import address_of, copies
@@ -61,6 +63,9 @@ class PredictRequest:
     strict: bool
     raw: bool
     keep_columns: bool = True
+    weighted: bool = False  # conformal sets
+    pick: int | None = None  # only so many rows, the most useful to test first
+    find: str | None = None  # the class that picks should find; None: they should teach the model
 
 
 def one_source(given: Sequence[str]) -> str:
@@ -97,6 +102,7 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
         settings = replace(settings, mix=assumed_mix(model))
     request = replace(request, settings=settings)
     streams = request.target is not None and request.target.suffix in ENDINGS and request.mix != ESTIMATE
+    streams = streams and not request.weighted and request.pick is None  # all rows come before the first record
     if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
         counts = score(model, request)
     elif request.execution.engine != "local":
@@ -109,6 +115,11 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
         counts, model = _predict_at_once(model, request)
     if not request.as_json:
         err.print(mix_line(model), style="dim", highlight=False, markup=False)
+        if model.decision is not None:
+            told = model.decision.told(model.classifier.schema.class_names)
+            err.print(f"decision: {told}", style="dim", highlight=False, markup=False)
+        if request.weighted and model.conformal is not None:
+            err.print(f"sets: {model.conformal.guarantee}", style="dim", highlight=False, markup=False)
     return counts
 
 
@@ -182,20 +193,31 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
     if graphs is not None and len(graphs):
         # Labels a file may hold are not looked at: they need not even be the model's classes.
         graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
+        if request.weighted:
+            model = weighted_for(model, graphs, settings.seed)
         predictions = predict(model, graphs, settings.draws, settings.seed)
         if request.mix == ESTIMATE:
             model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
+    ranks: dict[int, int] = {}  # of the rows picked
+    if request.pick is not None and graphs is not None and predictions is not None:
+        chosen = pick(predictions, graphs, request.pick, _number(request.find, schema.class_names))
+        graphs, predictions, rows = graphs.select(chosen), predictions.select(chosen), [rows[g] for g in chosen]
+        ranks, notes, problems = {row: rank for rank, row in enumerate(rows)}, _left_out(problems), ()
     if request.target is not None and request.target.suffix in ENDINGS:
         table = record_table(model, predictions, graphs, rows, problems, settings.level)
         table = as_text(table) if request.target.suffix == ".csv" else table
+        order = sorted(range(len(table)), key=lambda place: ranks.get(table["row"][place].as_py(), place))
+        table = table.take(column(order, pa.int64())) if ranks else table
         if columns:
-            texts = [column(list(values), pa.string()) for values in columns.values()]
+            shown_rows = table["row"].to_pylist()
+            texts = [column([values[row] for row in shown_rows], pa.string()) for values in columns.values()]
             own = pa.Table.from_arrays(texts, names=list(columns))
-            notes = tuple(column_notes(own.column_names, table.column_names))
+            notes = (*notes, *column_notes(own.column_names, table.column_names))
             table = beside(own, table)
         about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
         write_record_file(request.target, [table], table.schema, about, request.raw)
     records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
+    records = sorted(records, key=lambda record: ranks[record["row"]]) if ranks else records
     if columns:
         names = read.names([record["row"] for record in records])
         records = [
@@ -214,6 +236,16 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
     bad = [record for record in records if record["status"] != OK]
     problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
     return Counts(len(records), len(bad), problems_shown, notes), model
+
+
+def _number(name: str | None, class_names: Sequence[str]) -> int | None:
+    if name is not None and name not in class_names:
+        raise InvalidConfig(f"--find {name}", f"a class: {', '.join(class_names)}", "choose one of these")
+    return None if name is None else class_names.index(name)
+
+
+def _left_out(problems: Sequence[Problem]) -> tuple[str, ...]:
+    return (f"{len(problems)} rows could not be read, and could not be picked",) if problems else ()
 
 
 def _summarise(counts: Counts, strict: bool) -> None:

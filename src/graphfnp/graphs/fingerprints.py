@@ -36,6 +36,11 @@ class Fingerprints:
         table[self.bit.long(), owners(self.ptr)] = 1
         return table
 
+    def select(self, graph: int) -> "Fingerprints":
+        """Of one graph."""
+        bit = self.bit[self.ptr[graph] : self.ptr[graph + 1]]
+        return Fingerprints(bit, torch.tensor([0, len(bit)]))
+
     def similarity(self, others: "Fingerprints") -> Tensor:
         """Tanimoto |a and b| / |a or b|, [graphs, others]; sums of ones, hence exact whatever the batch."""
         size = self.ptr.diff()

@@ -41,6 +41,8 @@ def evaluate(
     sets = conformal_sets(model, predictions)
     if model.conformal is not None and sets is not None:
         metrics["conformal"] = {"level": LEVEL, **conformal_scores(sets, graphs.y), **model.conformal.facts()}
+    if model.decision is not None:
+        metrics["decision"] = {**model.decision.to_json(), **model.decision.scores(predictions)}
     if (domain := predictions.labelled().domain) is not None:
         metrics["domain"] = _by_verdict(domain, predictions.labelled())
     metrics["classes"] = list(graphs.schema.class_names)

@@ -5,13 +5,16 @@ PUBLIC = {  # what other packages may use, by module
     "calibrate": "calibrate labelled checked_kind cross_fitted fit_held_out held_back",
     "calibration": "Calibration Kind fit_calibration",
     "conformal": "LEVEL Conformal",
+    "decision": "Decision Rule fit_decision",
     "domain": "EDGE UNLIKE VERDICTS Domain Placement",
     "label_mix": "ESTIMATE FEWEST_GRAPHS TRAINING as_trained assumed_mix estimated_mix "
     "for_mix label_shares label_shift mix_told mix_words moved_to_mix read_mix",
+    "pick": "pick",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel "
     "collect conformal_sets fit_domain graphs_of predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
     "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
-    "saving": "DOMAIN FORMAT MODEL_RECORD MODEL_TENSORS save_model",
+    "saving": "DOMAIN FORMAT HELD_OUT MODEL_RECORD MODEL_TENSORS save_held_out save_model",
+    "shift": "weighted_for",
 }

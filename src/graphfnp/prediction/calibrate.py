@@ -27,7 +27,7 @@ def calibrate(
     raw = collect(model.classifier, graphs, seed=seed)
     calibration, conformal = _fit_for_own_mix(model, raw, graphs.y, kind, conformal_share, seed)
     known = model.provenance and model.provenance.unmeasured("calibrated anew")
-    return replace(model, calibration=calibration, conformal=conformal, provenance=known)
+    return replace(model, calibration=calibration, conformal=conformal, provenance=known, decision=None)
 
 
 def fit_held_out(
@@ -46,7 +46,7 @@ def fit_held_out(
     calibration = with_offset(calibration, used.logits, y[~back])
     judged = back if back.any() else torch.ones_like(back)
     probabilities = calibration.apply(raw.logits).mean(0)
-    return calibration, fit_conformal(probabilities[judged], y[judged], held_back=bool(back.any()))
+    return calibration, fit_conformal(probabilities[judged], y[judged], bool(back.any()), raw.embedding[judged])
 
 
 def held_back(y: Tensor, share: float, seed: int) -> Tensor:

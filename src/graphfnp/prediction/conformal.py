@@ -1,7 +1,7 @@
 """Conformal sets: the classes that cannot be ruled out, so that each class is missed no more often than promised."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any
 
@@ -25,6 +25,7 @@ class Conformal:
 
     scores: tuple[tuple[float, ...], ...]  # of each class, rising
     held_back: bool = False  # from everything else; if not, the guarantee is approximate
+    embedding: Tensor | None = field(default=None, compare=False)  # [graphs, dims] of the scores, class after class
 
     def thresholds(self, level: float = LEVEL) -> Tensor:
         """[K], infinite for a class with too few held-out graphs, n < level / (1 - level): it is in every set."""
@@ -36,7 +37,11 @@ class Conformal:
         ]
         return torch.tensor(found, dtype=torch.double)
 
-    def sets(self, probabilities: Tensor, level: float = LEVEL) -> Tensor:
+    def density_ratio(self, embedding: Tensor) -> Tensor | None:
+        """[N]: how often such graphs occur where the sets are for, against held-out graphs; None: alike."""
+        return None
+
+    def sets(self, probabilities: Tensor, level: float = LEVEL, density_ratio: Tensor | None = None) -> Tensor:
         """bool [N, K]: the classes of each graph's set, for probabilities [N, K]."""
         return 1 - probabilities.double() <= self.thresholds(level)
 
@@ -68,11 +73,15 @@ class Conformal:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}
 
     @classmethod
-    def from_json(cls, record: Mapping) -> "Conformal":
-        return cls(tuple(tuple(scores) for scores in record["scores"]), record["held_back"])
+    def from_json(cls, record: Mapping, embedding: Tensor | None = None) -> "Conformal":
+        return cls(tuple(tuple(scores) for scores in record["scores"]), record["held_back"], embedding)
 
 
-def fit_conformal(probabilities: Tensor, y: Tensor, held_back: bool = False) -> Conformal:
+def fit_conformal(
+    probabilities: Tensor, y: Tensor, held_back: bool = False, embedding: Tensor | None = None
+) -> Conformal:
     """The scores of probabilities [N, K] of graphs with labels [N]; unlabelled ones (-1) are left out."""
-    scores = 1 - probabilities.double()
-    return Conformal(tuple(tuple(scores[y == k, k].sort().values.tolist()) for k in range(scores.shape[-1])), held_back)
+    scores, members = 1 - probabilities.double(), [torch.where(y == k)[0] for k in range(probabilities.shape[-1])]
+    order = [of_class[scores[of_class, k].argsort(stable=True)] for k, of_class in enumerate(members)]
+    rising = tuple(tuple(scores[of_class, k].tolist()) for k, of_class in enumerate(order))
+    return Conformal(rising, held_back, None if embedding is None else embedding[torch.cat(order)].float())

@@ -181,7 +181,7 @@ def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
     if new.log_prior == model.calibration.log_prior:
         return model
     known = model.provenance and model.provenance.unmeasured("moved to another label mix")
-    return replace(model, calibration=new, provenance=known)
+    return replace(model, calibration=new, provenance=known, decision=None)  # a threshold is for one mix
 
 
 def as_trained(model: TrainedModel) -> TrainedModel:

@@ -16,6 +16,7 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal
+from graphfnp.prediction.decision import Decision
 from graphfnp.prediction.domain import Domain, domain_of, references
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.provenance import Provenance
@@ -37,6 +38,7 @@ class TrainedModel:
     domain: Domain | None = None  # what it was trained on
     provenance: Provenance | None = None  # how well its probabilities were measured to hold
     folder: Path | None = None  # where it was read from, and its decoded rationales may lie
+    decision: Decision | None = None  # from which probability on a class is said
 
     def save(self, folder: Path | str) -> None:
         """Write it into a folder that :func:`graphfnp.load_model` and every command accepts."""
@@ -56,6 +58,7 @@ class TrainedModel:
         sets = None if self.conformal is None else self.conformal.to_json()
         named = self.classifier.schema.to_json(), None if self.domain is None else self.domain.text
         said = [type(self.classifier).__name__, settings, self.calibration.to_json(), sets, named]
+        said += [] if self.decision is None else [self.decision.to_json()]
         found.update(json.dumps(said, sort_keys=True, default=str).encode())
         return found.hexdigest()[:12]
 
@@ -143,7 +146,8 @@ def predict(
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
     draws = model.calibration.apply(raw.logits)
-    return Predictions(draws, graphs.y, raw.distance, placement, raw.correlation)
+    ratio = None if model.conformal is None else model.conformal.density_ratio(raw.embedding)
+    return Predictions(draws, graphs.y, raw.distance, placement, raw.correlation, ratio)
 
 
 def fit_domain(classifier: GraphClassifier, graphs: PackedGraphs, seed: int = 0) -> Domain:
@@ -160,4 +164,5 @@ def conformal_sets(model: TrainedModel, predictions: Predictions, level: float =
     """
     if model.conformal is None:
         return None
-    return model.conformal.sets(model.calibration.before_log_prior(predictions.draws).mean(0), level)
+    as_fitted = model.calibration.before_log_prior(predictions.draws).mean(0)
+    return model.conformal.sets(as_fitted, level, predictions.density_ratio)

@@ -27,6 +27,7 @@ class Predictions:
     distance: Tensor | None = None  # [graphs] in [0, 1]: how far from all the classifier knows
     domain: Placement | None = None  # how like the training data each graph is
     correlation: Tensor | None = None  # [graphs, rationales]: how often each rationale is correlated with each graph
+    density_ratio: Tensor | None = None  # [graphs]: against held-out graphs, where conformal sets are weighted
 
     def __post_init__(self) -> None:
         if self.draws.ndim != 3 or self.draws.shape[1] != len(self.y):
@@ -80,8 +81,12 @@ class Predictions:
 
     def labelled(self) -> "Predictions":
         """Only the graphs whose label is known."""
-        known = self.y >= 0
-        distance = None if self.distance is None else self.distance[known]
-        domain = None if self.domain is None else self.domain.select(known)
-        correlation = None if self.correlation is None else self.correlation[known]
-        return Predictions(self.draws[:, known], self.y[known], distance, domain, correlation)
+        return self.select(self.y >= 0)
+
+    def select(self, graphs: Tensor) -> "Predictions":
+        """Only some of the graphs, by a mask or their numbers."""
+        distance = None if self.distance is None else self.distance[graphs]
+        domain = None if self.domain is None else self.domain.select(graphs)
+        correlation = None if self.correlation is None else self.correlation[graphs]
+        ratio = None if self.density_ratio is None else self.density_ratio[graphs]
+        return Predictions(self.draws[:, graphs], self.y[graphs], distance, domain, correlation, ratio)

@@ -43,7 +43,8 @@ def record_schema(schema: Schema) -> pa.Schema:
             ("class", pa.string()), *((name, pa.float64()) for name in numbers),
             ("conformal_set", pa.list_(pa.string())), ("conformal_level", pa.float64()),
             ("domain_score", pa.float64()), ("domain_verdict", pa.string()),
-            ("rationales", pa.list_(_RATIONALE)), ("nearest", pa.list_(_NEIGHBOUR)), ("model", pa.string()),
+            ("rationales", pa.list_(_RATIONALE)), ("nearest", pa.list_(_NEIGHBOUR)), ("decision", pa.string()),
+            ("model", pa.string()),
         ]
     )  # fmt: skip
 
@@ -140,6 +141,8 @@ def _columns(model: TrainedModel, predictions: Predictions, level: float) -> dic
     if sets is not None:
         columns["conformal_set"] = _members(sets, names)
         columns["conformal_level"] = np.full(len(label), level)
+    if model.decision is not None:
+        columns["decision"] = names[model.decision.says(predictions.probabilities).numpy()]
     if predictions.domain is not None:
         columns |= _domain_columns(predictions.domain)
     if predictions.correlation is not None:

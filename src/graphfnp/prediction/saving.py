@@ -15,12 +15,13 @@ from graphfnp.settings import to_json
 
 FORMAT = 1
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
+HELD_OUT = "held_out.safetensors"
 
 
 def save_model(
     model: TrainedModel, folder: Path | str, method: str | None = None, facts: Mapping[str, Any] | None = None
 ) -> None:
-    """model.safetensors, domain.safetensors and model.json: all that prediction needs, in a folder commands accept."""
+    """Tensors of the model, its domain and its held-out graphs, and model.json: all that prediction needs."""
     folder, method = Path(folder), method or method_of(model.classifier)
     digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
     record = {
@@ -30,6 +31,8 @@ def save_model(
         "schema": model.classifier.schema.to_json(),
         "calibration": model.calibration.to_json(),
         "conformal": None if model.conformal is None else model.conformal.to_json(),
+        "held_out": save_held_out(model, folder),
+        "decision": None if model.decision is None else model.decision.to_json(),
         "domain": None if model.domain is None else _save_domain(model.domain, folder / DOMAIN),
         "label_mix": assumed_mix(model),
         "sha256": digest,
@@ -48,6 +51,13 @@ def method_of(classifier: GraphClassifier) -> str:
     raise InvalidConfig(
         f"a {own[0]}, which is no method of the registry", f"one of {', '.join(CLASSIFIERS)}", "name it: method=..."
     )
+
+
+def save_held_out(model: TrainedModel, folder: Path) -> str | None:
+    """The sha256 of the embeddings of the graphs that the conformal sets rest on; None where there are none."""
+    if model.conformal is None or model.conformal.embedding is None:
+        return None
+    return write_tensors(folder / HELD_OUT, {"embedding": model.conformal.embedding})
 
 
 def _save_domain(domain: Domain, path: Path) -> str:

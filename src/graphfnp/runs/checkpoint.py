@@ -17,10 +17,11 @@ from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.registry import CLASSIFIERS
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import Conformal
+from graphfnp.prediction.decision import Decision
 from graphfnp.prediction.domain import Domain
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance
-from graphfnp.prediction.saving import DOMAIN, FORMAT, MODEL_RECORD, MODEL_TENSORS
+from graphfnp.prediction.saving import DOMAIN, FORMAT, HELD_OUT, MODEL_RECORD, MODEL_TENSORS
 from graphfnp.settings import from_json
 
 LARGEST = 2**20  # number among the settings of a model
@@ -55,9 +56,10 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         calibration = Calibration.from_json(record["calibration"])
         if "label_mix" not in record:
             calibration = _for_training_mix(calibration, folder, record)
-        conformal = Conformal.from_json(record["conformal"]) if record.get("conformal") else None
+        conformal = _load_conformal(folder, record) if record.get("conformal") else None
         domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
         provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
+        decision = Decision.from_json(record["decision"]) if record.get("decision") else None
     except (
         KeyError,
         TypeError,
@@ -78,7 +80,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     _check_finite(folder, {**tensors, **({} if domain is None else domain.tensors())}, record)
     classifier.load_state_dict(tensors)
     classifier.eval()
-    return TrainedModel(classifier, calibration, conformal, domain, provenance, folder)
+    return TrainedModel(classifier, calibration, conformal, domain, provenance, folder, decision)
 
 
 def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[str, Any]) -> Calibration:
@@ -87,6 +89,16 @@ def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[st
         return calibration
     shares = read_json(folder / METRICS).get("label_shift", {}).get("shares", {}).get("train")
     return calibration.with_prior(shares) if shares else calibration
+
+
+def _load_conformal(folder: Path, record: Mapping[str, Any]) -> Conformal:
+    """Models of earlier versions have no embeddings of their held-out graphs."""
+    digest = record.get("held_out")
+    embedding = _named_tensors(folder / HELD_OUT, digest)[0]["embedding"] if digest else None
+    conformal = Conformal.from_json(record["conformal"], embedding)
+    if embedding is not None and (len(embedding) != sum(map(len, conformal.scores)) or not embedding.isfinite().all()):
+        raise ValueError(f"{HELD_OUT} does not hold a finite embedding for each conformal score")
+    return conformal
 
 
 def _load_domain(path: Path, digest: str) -> Domain:

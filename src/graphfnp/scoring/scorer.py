@@ -87,4 +87,8 @@ def about_model(model: TrainedModel) -> dict[str, Any]:
     """What a reader of a file of records should know of the model."""
     known = None if model.provenance is None else model.provenance.to_json()
     names = list(model.classifier.schema.class_names)
-    return {"model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known}
+    sets = None if model.conformal is None else model.conformal.guarantee
+    return {
+        "model": model.id, "classes": names, "label_mix": assumed_mix(model), "calibration": known, "sets": sets,
+        "decision": None if model.decision is None else model.decision.to_json(),
+    }  # fmt: skip

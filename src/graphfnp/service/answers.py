@@ -32,6 +32,7 @@ MEANING = {
     "domain_verdict": "Whether the row is like the training data.",
     "rationales": "The rationales that the row is most often correlated with.",
     "nearest": "The most similar training graphs.",
+    "decision": "The class that the model's threshold says; null if it has none.",
     "model": "Which model said this: the hash of weights, settings and calibration.",
 }
 
@@ -104,7 +105,7 @@ def record_model(schema: Schema, explained: bool = False) -> type[BaseModel]:
     """The record of a row, with a ``p(NAME)`` for each class; the columns are those of ``record_schema``."""
     names: Any = getitem(Literal, schema.class_names)
     kinds: dict[str, Any] = {
-        "status": Literal[OK, FAILED], "class": names, "conformal_set": list[names],
+        "status": Literal[OK, FAILED], "class": names, "decision": names, "conformal_set": list[names],
         "domain_verdict": Literal[VERDICTS], "rationales": list[RationaleLink], "nearest": list[Neighbour],
     }  # fmt: skip
     fields: dict[str, Any] = {}

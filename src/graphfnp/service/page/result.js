@@ -36,6 +36,7 @@ export function answer(asked, record, card, mix) {
         el("h2", { tabindex: "-1" }, `${headline(record)} ${record.class}`, el("span", { class: "big" }, percent(record.probability))),
         probability(record, classes),
         el("p", {}, meaning(record)),
+        record.decision && el("p", {}, `The threshold this model was given decides: ${record.decision}.`),
         el("p", { class: "soft" }, draws(record)),
         mix ? el("p", { class: "soft" }, `For a mix of ${mix}.`) : null)),
     el("div", { class: "three" },

@@ -1,0 +1,131 @@
+"""Decisions: from which probability on a class is said, so that a precision is kept or costs are least."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphfnp.errors import InvalidConfig, InvalidGraphs
+from graphfnp.prediction.predictions import Predictions
+
+ROUNDS = 1000  # of the bootstrap
+INTERVAL = 0.9  # of the threshold, and of the precision at it
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a threshold is chosen for: a precision of the class, or the costs of both errors."""
+
+    precision: float | None = None
+    cost_fp: float | None = None
+    cost_fn: float | None = None
+
+    def __post_init__(self) -> None:
+        costs = (self.cost_fp, self.cost_fn)
+        by_precision = self.precision is not None and 0 < self.precision < 1 and costs == (None, None)
+        by_cost = self.precision is None and all(cost is not None and cost > 0 for cost in costs)
+        if not by_precision and not by_cost:
+            raise InvalidConfig(
+                f"--precision {self.precision}, --cost-fp {self.cost_fp}, --cost-fn {self.cost_fn}",
+                "a precision between 0 and 1, or both costs above 0",
+                "write --precision 0.9, or --cost-fp 1 --cost-fn 5",
+            )
+
+    def __str__(self) -> str:
+        if self.precision is not None:
+            return f"precision {100 * self.precision:g} %"
+        return f"a false positive costs {self.cost_fp:g}, a false negative {self.cost_fn:g}"
+
+    def threshold(self, probability: np.ndarray, positive: np.ndarray) -> float | None:
+        """Of candidates midway between probabilities: the lowest that keeps the precision, or that of least cost."""
+        order = np.argsort(-probability, kind="stable")
+        falling, hits = probability[order], positive[order].cumsum()
+        ends = np.append(falling[1:] < falling[:-1], True)  # graphs of one probability are said together
+        said, hits, falling = np.arange(1, len(order) + 1)[ends], hits[ends], falling[ends]
+        if self.precision is not None:
+            enough = np.where(hits / said >= self.precision)[0]
+            if not len(enough):
+                return None
+            last = int(enough[-1])
+        else:
+            cost = self.cost_fp * (said - hits) + self.cost_fn * (positive.sum() - hits)
+            last = int(np.argmin(cost))
+            if self.cost_fn * positive.sum() < cost[last]:
+                return 1.0  # silence is cheaper
+        below = falling[last + 1] if last + 1 < len(falling) else 0.0
+        return float((falling[last] + below) / 2)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Class ``positive`` is said where its probability is at or above ``threshold``; of two classes, else the other."""
+
+    positive: int
+    threshold: float
+    interval: tuple[float, float]  # of the threshold, by bootstrap over the held-out graphs
+    rule: str
+    graphs: int  # held out, that it was chosen on
+    share: float  # of the class among them: a precision is for such a label mix
+
+    def says(self, probabilities: Tensor) -> Tensor:
+        """[N]: the class said, for probabilities [N, 2]."""
+        yes = probabilities[:, self.positive] >= self.threshold
+        return torch.where(yes, self.positive, 1 - self.positive)
+
+    def told(self, class_names: tuple[str, ...]) -> str:
+        low, high = self.interval
+        return (
+            f"{class_names[self.positive]} is said from p = {self.threshold:.3f} on ({INTERVAL:.0%} interval {low:.3f} "
+            f"to {high:.3f}), for {self.rule}, by {self.graphs} held-out graphs, {self.share:.0%} of that class"
+        )
+
+    def scores(self, predictions: Predictions) -> dict[str, Any]:
+        """Precision with its interval, recall and counts among labelled graphs."""
+        from scipy.stats import binomtest  # slow to import, and only this needs it
+
+        known = predictions.labelled()
+        said, truth = self.says(known.probabilities) == self.positive, known.y == self.positive
+        hits, count, positives = int((said & truth).sum()), int(said.sum()), int(truth.sum())
+        sure = binomtest(hits, count).proportion_ci(INTERVAL, "wilson") if count else None
+        return {
+            "said": count,
+            "precision": hits / count if count else None,
+            "precision_interval": None if sure is None else [float(sure.low), float(sure.high)],
+            "recall": hits / positives if positives else None,
+            "false_positives": count - hits,
+            "false_negatives": positives - hits,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "interval": list(self.interval)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Decision":
+        return cls(**{**record, "interval": tuple(record["interval"])})
+
+
+def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: int = 0) -> Decision:
+    """The threshold of held-out predictions, and where it lies for 90 % of samples as large drawn from them."""
+    known = predictions.labelled()
+    if known.draws.shape[-1] != 2 or len(known.y.unique()) < 2:
+        raise InvalidGraphs(
+            f"{len(known)} labelled graphs, {known.draws.shape[-1]} classes", "labelled graphs of both of two classes",
+            "a threshold cuts between two classes; leave --precision and costs out",
+        )  # fmt: skip
+    probability, truth = known.probabilities[:, positive].double().numpy(), (known.y == positive).numpy()
+    threshold = rule.threshold(probability, truth)
+    if threshold is None:
+        best = truth[probability >= np.sort(probability)[-10:][0]].mean()
+        raise InvalidGraphs(
+            f"{rule}", f"what {len(known)} held-out graphs can show: of the ten surest {best:.0%} are right",
+            "ask for less, or give more labelled graphs",
+        )  # fmt: skip
+    random = np.random.default_rng(seed)
+    samples = (random.integers(len(truth), size=len(truth)) for _ in range(ROUNDS))
+    drawn = [rule.threshold(probability[sample], truth[sample]) for sample in samples]
+    found = np.array([1.0 if one is None else one for one in drawn])  # none keeps it: nothing is said
+    low, high = np.quantile(found, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return Decision(positive, threshold, (float(low), float(high)), str(rule), len(known), float(truth.mean()))

@@ -1,0 +1,31 @@
+"""Which rows should be tested next: those a class is likely for, or the model is unsure of, and no two alike."""
+
+import torch
+from torch import Tensor
+
+from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.fingerprints import fingerprints
+from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.prediction.predictions import Predictions
+
+
+def pick(predictions: Predictions, graphs: PackedGraphs, count: int, find: int | None = None) -> Tensor:
+    """Numbers of ``count`` graphs, the most useful first: each has the largest u (1 - s) of those that are left.
+
+    s is its Tanimoto similarity to the nearest graph picked before; u the total uncertainty where the model should
+    learn, or the upper end of the 90 % interval of the probability of the class that one wants to ``find``.
+    """
+    if not 0 < count <= len(graphs):
+        raise InvalidConfig(f"{count} of {len(graphs)} graphs to pick", "1 up to all of them", "pick fewer, or any")
+    use = predictions.total_uncertainty if find is None else predictions.interval()[:, find, 1]
+    bits = None if graphs.schema.is_continuous else fingerprints(graphs)  # numbers have no neighbourhoods to compare
+    left, alike, picked = use.double() + 1e-9, torch.zeros(len(graphs)), []
+    for _ in range(count):
+        best = int((left * (1 - alike)).argmax())
+        picked.append(best)
+        left[best] = -1.0
+        if bits is not None:
+            own = bits.select(best)
+            alike = torch.maximum(alike, own.similarity(bits)[0])
+            alike[picked] = 0
+    return torch.tensor(picked)
