@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
@@ -82,7 +82,7 @@ def _flat(record: Mapping[str, Any]) -> dict[str, float]:
     for name, value in record.items():
         if isinstance(value, Mapping):
             found |= {f"{name}_{inner}": number for inner, number in _flat(value).items()}
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and isfinite(value):  # a measure of nothing is lacking
             found[name] = value
     return found
 

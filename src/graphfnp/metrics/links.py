@@ -9,14 +9,14 @@ from torch import Tensor
 def link_precision(kappa: Tensor, y: Tensor, label: Tensor) -> Tensor:
     """[rationales]: m_own / (m_own + m_other), means of kappa [graphs, rationales] over the class and over the others.
 
-    Both sides weigh alike, whatever the class balance: one half is chance.
+    Both sides weigh alike, whatever the class balance: one half is chance, and what a rationale without links has.
     """
     own = y[:, None] == label
     known = (y >= 0)[:, None]
     kappa = kappa.double()
     inside = (kappa * (own & known)).sum(0) / (own & known).sum(0).clamp(min=1)
     outside = (kappa * (~own & known)).sum(0) / (~own & known).sum(0).clamp(min=1)
-    return inside / (inside + outside).clamp(min=1e-12)
+    return torch.where(inside + outside > 0, inside / (inside + outside), 0.5)
 
 
 def nearest_accuracy(kappa: Tensor, y: Tensor, label: Tensor) -> float:
