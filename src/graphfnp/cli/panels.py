@@ -1,24 +1,21 @@
 """``graphfnp predict`` for several models at once."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
 from graphfnp.cli.console import domain_cell, err, out
 from graphfnp.cli.mix import mix_line
-from graphfnp.cli.predicting import PredictRequest, score
+from graphfnp.cli.predicting import PredictRequest, score, tell
 from graphfnp.cli.prediction_table import also_possible, spread
-from graphfnp.cli.standard_streams import shown
 from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name, load
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import exists, write_json
+from graphfnp.files import exists
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import OK
 from graphfnp.runs.run import Run
@@ -58,14 +55,7 @@ def _at_once(models: Mapping[str, TrainedModel], request: PredictRequest) -> Cou
             {**scorer.about(), "settings": request.settings.to_json()}, request.raw,
         )  # fmt: skip
     records = list(_records(PanelScorer(models, request.settings), chunks, names))
-    if request.target is not None and request.target.suffix == ".json":
-        write_json(request.target, records)
-    if request.as_json:
-        typer.echo(json.dumps(records, indent=1))
-    elif request.target is not None:
-        err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
-    else:
-        _show(records)
+    tell(records, request, lambda: _show(records))
     bad = [record for record in records if record["status"] != OK]
     return Counts(len(records), len(bad), tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS]))
 

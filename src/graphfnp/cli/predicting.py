@@ -2,11 +2,11 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import torch
@@ -224,6 +224,15 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
             {**record, "name": name, "columns": {own: values[record["row"]] for own, values in columns.items()}}
             for record, name in zip(records, names, strict=True)
         ]
+    tell(records, request, lambda: show_predictions(records, model, settings.level))
+    notes += tuple(standard_notes(graphs)) if graphs is not None else ()
+    bad = [record for record in records if record["status"] != OK]
+    problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
+    return Counts(len(records), len(bad), problems_shown, notes), model
+
+
+def tell(records: Sequence[Mapping[str, Any]], request: PredictRequest, show: Callable[[], None]) -> None:
+    """Write records to the JSON file that was asked for, print them, or show them as a table."""
     if request.target is not None and request.target.suffix == ".json":
         write_json(request.target, records)
     if request.as_json:
@@ -231,11 +240,7 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
     elif request.target is not None:
         err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
-        show_predictions(records, model, settings.level)
-    notes += tuple(standard_notes(graphs)) if graphs is not None else ()
-    bad = [record for record in records if record["status"] != OK]
-    problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
-    return Counts(len(records), len(bad), problems_shown, notes), model
+        show()
 
 
 def _number(name: str | None, class_names: Sequence[str]) -> int | None:

@@ -1,6 +1,6 @@
 // The page: reads what is asked, asks the service, and shows what comes back.
 
-import { get, records, Refused, useKey } from "./api.js";
+import { get, records, useKey } from "./api.js";
 import { modelCard } from "./card.js";
 import { $, el, percent } from "./dom.js";
 import { gallery } from "./gallery.js";
@@ -8,6 +8,7 @@ import { KNOWN } from "./known.js";
 import { answer, failed } from "./result.js";
 import { fromFile, fromText, Unreadable } from "./rows.js";
 import { openSketcher } from "./sketcher.js";
+import { say, trouble } from "./status.js";
 import { RowTable } from "./table.js";
 
 const AT_ONCE = 200; // rows of one request, so that progress can be seen
@@ -16,20 +17,6 @@ const ESTIMATE = "estimate"; // of all rows together: they are one request
 let card, table, opened, asking = 0;
 
 const smiles = () => card.input === "SMILES";
-
-function say(text, tone = "") {
-  $("status").className = `status ${tone}`;
-  $("status").textContent = text;
-}
-
-function trouble(error) {
-  if (error instanceof Refused && error.status === 401) {
-    $("key").hidden = false;
-    $("key-value").focus();
-  }
-  if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
-  say(error.message, "bad");
-}
 
 async function start() {
   try {

@@ -1,28 +1,15 @@
 // The page of a panel: a table of molecules and models, and the whole answer of every model for one molecule.
 
-import { get, post, Refused, useKey } from "./api.js";
+import { get, post, useKey } from "./api.js";
 import { $, el, hue, percent } from "./dom.js";
 import { KNOWN } from "./known.js";
 import { answer, failed, shown } from "./result.js";
-import { fromText, Unreadable } from "./rows.js";
+import { fromText } from "./rows.js";
+import { say, trouble } from "./status.js";
 import { domain, ruledOut } from "./words.js";
 
 const AT_ONCE = 200; // rows of one request
 let models, asking = 0;
-
-function say(text, tone = "") {
-  $("status").className = `status ${tone}`;
-  $("status").textContent = text;
-}
-
-function trouble(error) {
-  if (error instanceof Refused && error.status === 401) {
-    $("key").hidden = false;
-    $("key-value").focus();
-  }
-  if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
-  say(error.message, "bad");
-}
 
 async function start() {
   let found;
