@@ -192,8 +192,9 @@ def test_parquet_csv_and_python_hold_the_same_record(molecule_run: Run, tmp_path
     for record, line in zip(records[:2], lines[:2], strict=True):
         for name in ("conformal_set", "rationales", "nearest"):
             assert json.loads(line.pop(name)) == record.pop(name)
-        line.pop("reason")  # empty: pandas reads it as missing
-        record.pop("reason")
+        for name, empty in (("reason", ""), ("decision", None)):  # nothing is written: pandas reads it as missing
+            assert pd.isna(line.pop(name))
+            assert record.pop(name) == empty
         assert line == record
     about = json.loads(about_file(tmp_path / "out.csv").read_text())
     assert about == json.loads(table.schema.metadata[b"graphfnp"])
