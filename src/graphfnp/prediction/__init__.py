@@ -15,6 +15,6 @@ PUBLIC = {  # what other packages may use, by module
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
     "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
-    "saving": "DOMAIN FORMAT HELD_OUT MODEL_RECORD MODEL_TENSORS save_held_out save_model",
+    "saving": "DOMAIN FORMAT HELD_OUT MODEL_FILES MODEL_RECORD MODEL_TENSORS save_held_out save_model",
     "shift": "weighted_for",
 }

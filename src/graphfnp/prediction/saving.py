@@ -16,6 +16,7 @@ from graphfnp.settings import to_json
 FORMAT = 1
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 HELD_OUT = "held_out.safetensors"
+MODEL_FILES = (MODEL_RECORD, MODEL_TENSORS, DOMAIN, HELD_OUT)  # all of a model: what is removed, or shared, together
 
 
 def save_model(

@@ -12,7 +12,7 @@ from graphfnp.datasets.archives import unpack
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.errors import InvalidRun, MissingData
 from graphfnp.files import atomic, read_json, write_json
-from graphfnp.prediction.saving import DOMAIN, MODEL_RECORD, MODEL_TENSORS
+from graphfnp.prediction.saving import MODEL_FILES
 from graphfnp.rationales.store import DECODED
 from graphfnp.runs.bundles import ARCHIVES
 from graphfnp.runs.card import CARD, card_header, card_text, model_card
@@ -20,7 +20,7 @@ from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
 
 MANIFEST, FORMAT, README, PANEL = "manifest.json", 1, "README.md", "panel.json"
-OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS, DOMAIN, DECODED)
+OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, *MODEL_FILES, DECODED)
 KNOWN = {*OF_RUN, CARD, README, MANIFEST, PANEL}
 _PLACE = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes

@@ -18,7 +18,7 @@ from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
-from graphfnp.prediction.saving import DOMAIN, MODEL_RECORD, MODEL_TENSORS, save_model
+from graphfnp.prediction.saving import MODEL_FILES, MODEL_RECORD, save_model
 from graphfnp.runs.checkpoint import METRICS, load_model
 from graphfnp.settings import from_json, to_json
 from graphfnp.training.config import TrainingConfig
@@ -208,7 +208,7 @@ def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: b
     if exists and resume:
         _check_same(_planned(plan), read_json(folder / CONFIG), folder)
         return
-    for name in (STATE_FILE, EPOCHS, METRICS, MODEL_RECORD, MODEL_TENSORS, DOMAIN):
+    for name in (STATE_FILE, EPOCHS, METRICS, *MODEL_FILES):
         (folder / name).unlink(missing_ok=True)
     write_json(folder / SPLIT, dataset.split.to_json())
     record = {
