@@ -52,6 +52,8 @@ VARIANTS: dict[str, tuple[str, dict]] = {
     "vanilla": ("vanilla", {}),
     "no-rationales": ("no-rationales", {}),
     "graphfnp": ("graphfnp", {}),
+    "forest": ("forest", {}),
+    "graphfnp-forest": ("graphfnp-forest", {"generation_weight": 0.0}),
 }
 
 

@@ -316,7 +316,7 @@ def test_parts_count_as_the_setting_says_and_no_more_than_the_graphs_themselves(
     torch.testing.assert_close(both.weight[6:], both.weight[:6] / 2)
 
 
-OWN_PARTS = {"graphfnp", "paper", "no-rationales"}  # they have a setting of their own
+OWN_PARTS = {"graphfnp", "graphfnp-forest", "paper", "no-rationales"}  # they have a setting of their own
 
 
 @pytest.mark.parametrize("method", sorted(set(CLASSIFIERS) - OWN_PARTS - {"forest"}))

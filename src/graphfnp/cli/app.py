@@ -54,7 +54,8 @@ def graphfnp(
     """Graph classification that knows what it does not know, and can draw why."""
 
 
-METHODS = "graphfnp, paper (the literal method), no-rationales (the control), vanilla, dropedge, mc-dropout, sgld, "
+METHODS = "graphfnp, paper (the literal method), no-rationales (the control), graphfnp-forest (beside a forest), "
+METHODS += "vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]

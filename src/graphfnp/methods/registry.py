@@ -26,6 +26,7 @@ from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.graphfnp.config import GraphFNPConfig, PaperConfig
 from graphfnp.methods.graphfnp.method import GraphFNP
 from graphfnp.methods.graphfnp.paper import PaperGraphFNP
+from graphfnp.methods.with_forest import WithForest, WithForestConfig
 from graphfnp.plugins import Registry
 from graphfnp.randomness import derive_seed
 from graphfnp.settings import with_overrides
@@ -46,6 +47,7 @@ CLASSIFIERS = Registry(
         "graphfnp": Method(GraphFNP, GraphFNPConfig()),
         "paper": Method(PaperGraphFNP, PaperConfig()),
         "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"ablation": "z_R"})),
+        "graphfnp-forest": Method(WithForest, WithForestConfig()),
         "vanilla": Method(Vanilla, VanillaConfig()),
         "sgld": Method(SGLD, SGLDConfig()),
         "dropedge": Method(DropEdge, DropEdgeConfig()),

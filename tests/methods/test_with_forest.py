@@ -1,0 +1,37 @@
+"""GraphFNP beside a forest: each has half of every draw, rationales are GraphFNP's, and files hold both."""
+
+import torch
+
+from graphfnp.methods.graphfnp.method import GraphFNP
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import predict
+from graphfnp.runs.checkpoint import load_model
+from graphfnp.training.train import train
+from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
+
+
+def test_each_draw_is_the_mean_of_both_and_the_model_is_read_again(tmp_path):
+    method = "graphfnp-forest"
+    model = train(make_classifier(method, TYPED, small(method)), shapes(30), shapes(30, seed=1), TINY_TRAINING).model
+    classifier, batch = model.classifier, shapes(9, seed=2).batch()
+    with torch.no_grad():
+        encoded = classifier.encode(batch)
+        both = classifier.draw_logits(encoded, 8).exp()
+        network = GraphFNP.draw_logits(classifier, encoded, 8).softmax(-1)
+        forest = classifier.forest.draw_logits(classifier.forest.encode(batch), 8).softmax(-1)
+    torch.testing.assert_close(both, (network + forest) / 2)
+    assert len(classifier.forest.root) == 32
+    assert classifier.rationale_model is classifier
+    model.save(tmp_path)
+    graphs = shapes(9, seed=3)
+    assert torch.equal(predict(load_model(tmp_path), graphs).draws, predict(model, graphs).draws)
+
+
+def test_networks_learn_as_they_do_without_the_forest():
+    """The forest is grown at the end: weights of the network are those of GraphFNP by itself."""
+    alone, both = (
+        train(make_classifier(name, TYPED, small(name)), shapes(30), shapes(30, seed=1), TINY_TRAINING).model.classifier
+        for name in ("graphfnp", "graphfnp-forest")
+    )
+    own = alone.state_dict()
+    assert all(torch.equal(tensor, own[name]) for name, tensor in both.state_dict().items() if name in own)
