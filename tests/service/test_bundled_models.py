@@ -81,12 +81,13 @@ def test_rationales_and_explain_need_no_data(elsewhere: Path, capsys: pytest.Cap
     assert (elsewhere / "runs/bbbp/explanation/explanation.html").is_file()
 
 
-def test_a_folder_of_the_name_comes_first(elsewhere: Path) -> None:
-    assert is_bundled(open_run("bbbp"))
-    assert own_folder(open_run("bbbp")) == Path("runs/bbbp")
-    (elsewhere / "bbbp").mkdir()
-    with pytest.raises(InvalidRun):
-        open_run("bbbp")
+def test_a_run_of_the_name_comes_first_and_a_folder_of_data_hides_nothing(elsewhere: Path) -> None:
+    Path("bbbp").mkdir()
+    Path("bbbp", "BBBP.csv").write_text("smiles\nCCO\n")
+    assert open_run(Path("bbbp")).folder == FOLDER / "bbbp"
+    assert own_folder(open_run("bbbp")) == Path("runs/bbbp")  # never into the installed package
+    Path("bbbp", "config.json").write_text("{}")  # a run of the user's, even if it is not finished
+    assert not is_bundled(open_run(Path("bbbp")))
 
 
 def test_an_unknown_name_is_told_which_there_are(elsewhere: Path) -> None:

@@ -1,4 +1,4 @@
-"""Models that ship with the package: a name stands for a run folder where no folder of that name exists."""
+"""Models that ship with the package: a name stands for a run folder where no folder of that name holds a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ from graphfnp.datasets.sources import cache_folder
 from graphfnp.errors import InvalidRun
 from graphfnp.files import exists
 from graphfnp.prediction.predict import TrainedModel
+from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.runs import checkpoint
 from graphfnp.runs.run import CONFIG, Run
 
@@ -24,10 +25,10 @@ def bundled_names() -> tuple[str, ...]:
 def open_run(place: Path | str) -> Run:
     """The run in a folder or in an archive of `graphfnp export`, else the bundled model of that name."""
     place = unpacked(place)
+    if str(place) in bundled_names() and not any(exists(place / file) for file in (CONFIG, MODEL_RECORD)):
+        return Run(FOLDER / place)  # also beside a folder of data of that name
     if exists(place):
         return Run(place)
-    if str(place) in bundled_names():
-        return Run(FOLDER / place)
     raise InvalidRun(
         f"{place}, which is no folder",
         "a run folder, an archive that `graphfnp export` wrote, or a bundled model: "
