@@ -48,7 +48,7 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
     columns = [group.column.name for group in TABLES["calibration"].only(backbones=[backbone]).groups()]
     found: list[Claim] = []
     for name in dict.fromkeys(columns):
-        rivals = _single(name, backbone)
+        rivals = single_models(name, backbone)
         for measure, heading in LIKELIHOODS.items():
             found.append(_lowest(cells, name, rivals, measure, f"lower {heading} than every single model"))
         found.append(_lowest(cells, name, [CONTROL], "nll", "lower NLL than the same network without rationales"))
@@ -65,7 +65,7 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
     return found
 
 
-def _single(column: str, backbone: str) -> list[str]:
+def single_models(column: str, backbone: str) -> list[str]:
     """The single models that stand in a column beside ours."""
     methods = COLUMNS[column].only.get(backbone, METHODS)
     there = [name for name in methods if name not in WITHOUT_NETWORK or backbone == COLUMNS[column].backbones[0]]
@@ -123,7 +123,7 @@ def _near(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim
 
 
 def _is_lowest(cells: Cells, name: str, measure: str, backbone: str) -> bool | None:
-    rivals = _single(name, backbone)
+    rivals = single_models(name, backbone)
     if _waits(cells, name, [OURS, *rivals]):
         return None
     return all(_mean(cells[name, OURS], measure) < _mean(cells[name, rival], measure) for rival in rivals)

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from graphfnp.experiments.claims import claims
+from graphfnp.experiments.claims import DATASETS, ENSEMBLE, OURS, claims, single_models
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
@@ -14,6 +14,10 @@ from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES
 
 COSTS = "inference.json"
+VERDICTS = {
+    "holds": "hold", "holds in the mean, not significant": "hold in the mean but not significantly",
+    "does not hold": "do not hold", "not run": "have not been run",
+}  # fmt: skip
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
@@ -56,27 +60,41 @@ def sentences(results: Results) -> list[str]:
         ]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
     verdicts = Counter(claim.verdict for claim in judged)
-    counts = "; ".join(f"{verdict}: {count}" for verdict, count in verdicts.most_common())
+    counts = ", ".join(f"{verdicts[verdict]} {words}" for verdict, words in VERDICTS.items() if verdicts[verdict])
     said = [
-        f"{len(results.records)} cells, each a training or an explainer of one, all by the runner and by one rule, "
-        "none chosen by its test part.",
-        f"Verdicts on {len(judged)} claims: {counts}.",
+        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
+        "chose anything."
     ]
-    said += [
-        f"{claim.sentence[:1].upper()}{claim.sentence[1:]}: {claim.numbers}."
-        for claim in judged
-        if claim.sentence.startswith("lowest NLL") and "0 of 0" not in claim.numbers
-    ]
+    if placed := places(results):
+        said.append(f"By test NLL among single models with a GCN, GraphFNP is {'; '.join(placed)}.")
+    said.append(f"Of {len(judged)} claims {counts}.")
     links = [
         f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
         for entry in summaries(TABLES["rationales"], results)
         if entry["method"] == "graphfnp" and "link_precision_mean_mean" in entry
     ]
     if links:
-        said.append(f"Links of a rationale that go to its class, where chance is 50 %: {', '.join(links)}.")
+        said.append(f"Links of rationales go to their own class by {', '.join(links)}, where chance is 50 %.")
     if missing:
         hours = sum(one.core_hours for one in missing)
         said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
+    return said
+
+
+def places(results: Results) -> list[str]:
+    """On each dataset where all single models are complete: the rank of GraphFNP's mean NLL, and the lowest."""
+    rows: dict[str, dict[str, float]] = {}
+    for entry in summaries(TABLES["calibration"].only(backbones=["gcn"]), results):
+        if entry["complete"] and entry["method"] != ENSEMBLE:
+            rows.setdefault(entry["dataset"], {})[entry["method"]] = entry["nll_mean"]
+    said = []
+    for name in DATASETS:
+        means = rows.get(name, {})
+        if means.keys() >= {OURS, *single_models(name, "gcn")}:
+            order = sorted(means, key=means.__getitem__)
+            ahead = order[: order.index(OURS)]
+            after = f", after {' and '.join(f'{one} {means[one]:.3f}' for one in ahead)}" if ahead else ""
+            said.append(f"number {len(ahead) + 1} of {len(order)} on {name} ({means[OURS]:.3f}{after})")
     return said
 
 
