@@ -57,7 +57,7 @@ def _to_do(group: Group, results: Results) -> list[Cell]:
 
 
 def measured_seconds(results: Results) -> dict[str, float]:
-    """Median seconds of cells alike: same dataset, backbone, width, and method or explainer."""
+    """Median seconds of cells alike: same dataset and limit, backbone, width, and method or explainer."""
     path = results.folder.parent / SECONDS
     earlier: Mapping[str, float] = json.loads(path.read_text()) if path.is_file() else {}
     present: dict[str, list[float]] = {}
@@ -69,4 +69,5 @@ def measured_seconds(results: Results) -> dict[str, float]:
 def _like(cell: Cell) -> str:
     what = f"{cell.explain['explainer']} {cell.explain['measure']}" if cell.explain else cell.method
     width = cell.overrides.get("backbone.width")
-    return f"{cell.dataset} {cell.backbone} {what}" + (f" {width} wide" if width else "")
+    limit = f" ({cell.data['limit']})" if "limit" in cell.data else ""
+    return f"{cell.dataset}{limit} {cell.backbone} {what}" + (f" {width} wide" if width else "")

@@ -114,6 +114,10 @@ COLUMNS = {
             note="degree split; the first 2000 sentences of each part",
         ),
         Column(
+            "sst2-all", "sst2", {}, (0, 1, 2), backbones=("gcn",), tuned_as="sst2", continuous=True,
+            only={"gcn": LEADING}, note="degree split, all sentences, with the choices made for 2000",
+        ),
+        Column(
             "github_egos", "github_egos", {"limit": 2000}, (0, 1, 2), largest=50, only={"gat": LEADING},
             note="stand-in for github_stargazers; 2000 training graphs, slow explainers on those of at most 50 nodes",
         ),
