@@ -72,8 +72,8 @@ def far(dataset: Dataset) -> Tensor | None:
 
 
 def scores(model: TrainedModel, graphs: PackedGraphs) -> dict[str, Tensor]:
-    """The chosen score, its two views by themselves, and the model's own distance where it has one."""
-    domain, raw = model.domain, collect(model.classifier, graphs, 1)
+    """The chosen score, its two views by themselves, the model's own distance where it has one, and its doubt."""
+    domain, raw = model.domain, collect(model.classifier, graphs)
     assert domain is not None
     parts = [domain._near(*part)[0] for part in domain._chunks(graphs, raw.embedding)]
     fingerprint, embedding = torch.cat(parts, dim=-1)
@@ -81,6 +81,7 @@ def scores(model: TrainedModel, graphs: PackedGraphs) -> dict[str, Tensor]:
         "domain": domain.place(graphs, raw.embedding).score,
         "fingerprint": fingerprint,
         "embedding": embedding,
+        "1 - confidence": 1 - raw.logits.softmax(-1).mean(0).amax(-1),
     }
     return found if raw.distance is None else {**found, "kernel": raw.distance}
 

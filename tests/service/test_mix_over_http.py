@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphfnp.cli.app import main
-from graphfnp.service.engine import MOST_ESTIMATED
+from graphfnp.service.engine import MOST_TOGETHER
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 ROWS = ["C" * k + "O" for k in range(1, 16)] + ["c1ccccc1" + "N" * k for k in range(1, 16)]
@@ -78,5 +78,5 @@ def test_too_many_rows_to_estimate_are_refused(client: TestClient, engine) -> No
 
     roomy = replace(engine, config=replace(engine.config, most_rows=2000))
     with TestClient(make_app(roomy)) as asking:
-        answer = asking.post("/predict", json={"smiles": ["C"] * (MOST_ESTIMATED + 1), "mix": "estimate"})
+        answer = asking.post("/predict", json={"smiles": ["C"] * (MOST_TOGETHER + 1), "mix": "estimate"})
     assert answer.status_code == 413

@@ -66,7 +66,7 @@ def test_every_answer_has_the_types_and_no_field_more(served) -> None:
 
 def test_a_record_has_the_columns_of_the_files(engine: Engine) -> None:
     schema = engine.model.classifier.schema
-    assert [*record_schema(schema).names, "calibration"] == list(record_model(schema).model_fields)
+    assert [*record_schema(schema).names, "calibration", "pick"] == list(record_model(schema).model_fields)
 
 
 def test_the_document_names_classes_and_verdicts(client: TestClient) -> None:

@@ -247,3 +247,20 @@ def test_blank_lines_of_a_file_keep_their_place_and_long_names_stay_in_their_col
     expect(lines.nth(3)).to_contain_text("Terbutylchlorambucil")
     name, chip = (lines.nth(3).locator(one).bounding_box() for one in ("strong", ".chip"))
     assert name["x"] + name["width"] <= chip["x"]
+
+
+def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page: Page) -> None:
+    ask(page, "\n".join(["CCO", "C1CC", ASPIRIN, *("C" * n + "N" for n in range(2, 9))]))
+    rows = page.locator("#table tbody tr")
+    expect(rows).to_have_count(10)
+    page.fill("#pick-count", "3")
+    page.select_option("#pick-find", "non-permeable")
+    page.get_by_role("button", name="Pick", exact=True).click()
+    expect(rows).to_have_count(3)
+    expect(page.locator("#many-lead")).to_contain_text(
+        "3 of 10 rows, the most useful first: those that may be non-permeable"
+    )
+    expect(rows.first).to_contain_text(ASPIRIN)  # of these the likeliest not to cross
+    expect(page.locator("#pick-count")).to_have_attribute("max", "9")  # one could not be read
+    page.get_by_role("button", name="All rows").click()
+    expect(rows).to_have_count(10)

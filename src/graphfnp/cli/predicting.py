@@ -27,7 +27,7 @@ from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
-from graphfnp.prediction.pick import pick
+from graphfnp.prediction.pick import class_number, pick
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
 from graphfnp.prediction.shift import weighted_for
@@ -200,7 +200,8 @@ def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Coun
             model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
     ranks: dict[int, int] = {}  # of the rows picked
     if request.pick is not None and graphs is not None and predictions is not None:
-        chosen = pick(predictions, graphs, request.pick, _number(request.find, schema.class_names))
+        find = None if request.find is None else class_number(request.find, schema.class_names)
+        chosen = pick(predictions, graphs, request.pick, find)
         graphs, predictions, rows = graphs.select(chosen), predictions.select(chosen), [rows[g] for g in chosen]
         ranks, notes, problems = {row: rank for rank, row in enumerate(rows)}, _left_out(problems), ()
     if request.target is not None and request.target.suffix in ENDINGS:
@@ -241,12 +242,6 @@ def tell(records: Sequence[Mapping[str, Any]], request: PredictRequest, show: Ca
         err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
     else:
         show()
-
-
-def _number(name: str | None, class_names: Sequence[str]) -> int | None:
-    if name is not None and name not in class_names:
-        raise InvalidConfig(f"--find {name}", f"a class: {', '.join(class_names)}", "choose one of these")
-    return None if name is None else class_names.index(name)
 
 
 def _left_out(problems: Sequence[Problem]) -> tuple[str, ...]:

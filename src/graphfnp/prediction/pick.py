@@ -1,5 +1,7 @@
 """Which rows should be tested next: those a class is likely for, or the model is unsure of, and no two alike."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -29,3 +31,10 @@ def pick(predictions: Predictions, graphs: PackedGraphs, count: int, find: int |
             alike = torch.maximum(alike, own.similarity(bits)[0])
             alike[picked] = 0
     return torch.tensor(picked)
+
+
+def class_number(name: str, class_names: Sequence[str]) -> int:
+    """Of the class that one wants to find."""
+    if name not in class_names:
+        raise InvalidConfig(f"the class {name!r} to find", f"one of {', '.join(class_names)}", "choose one of these")
+    return class_names.index(name)

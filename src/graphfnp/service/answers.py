@@ -114,6 +114,7 @@ def record_model(schema: Schema, explained: bool = False) -> type[BaseModel]:
         meaning = MEANING.get(column.name, f"The probability of {column.name[2:-1]}.")
         fields[column.name] = (kind if column.name in ALWAYS else kind | None, Field(description=meaning))
     fields["calibration"] = (Provenance | None, Field(description="Of the model; the same for every row."))
+    fields["pick"] = (int, Field(default=1, description="Rank among the picks, 1 the most useful; only if asked for."))
     if explained:
         fields["explanation"] = (Explanation | None, Field(description="null if the row failed."))
     made: type[BaseModel] = create_model(
@@ -131,6 +132,7 @@ def answer_model(schema: Schema, explained: bool = False) -> type[BaseModel]:
         __doc__="A record for each row, in order, with the fields of `graphfnp predict`.",
         model=(str, Field(description=MEANING["model"])),
         mix=(dict[str, float] | None, Field(description="Label mix that the probabilities assume, by class.")),
+        sets=(str | None, Field(description="What the conformal sets promise; none where the model has no sets.")),
         records=(list[record], ...),
     )
     return made

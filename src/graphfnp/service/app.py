@@ -15,10 +15,9 @@ from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
 
 from graphfnp.errors import GraphFNPError
-from graphfnp.prediction.label_mix import ESTIMATE
 from graphfnp.service.batching import Batcher, Busy, Kind
 from graphfnp.service.drawing import document, graph_svg, structure_svg
-from graphfnp.service.engine import EXPLAIN, MOST_ESTIMATED, PREDICT, Engine
+from graphfnp.service.engine import EXPLAIN, MOST_TOGETHER, PREDICT, Engine
 from graphfnp.service.guard import Guard
 from graphfnp.service.openapi import SVG, add_examples, draw_examples, responses, row_examples
 from graphfnp.service.reading import Reader
@@ -78,11 +77,12 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
             raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
         if request.graphs is None and not engine.reads_smiles:
             raise HTTPException(422, "this model does not read SMILES: send graphs, see /model for examples")
-        if request.mix_text == ESTIMATE and len(request.rows) > MOST_ESTIMATED:
-            raise HTTPException(413, f"{len(request.rows)} rows to estimate a mix of: send at most {MOST_ESTIMATED}")
+        if request.is_whole and len(request.rows) > MOST_TOGETHER:
+            detail = f"{len(request.rows)} rows to estimate a mix, weigh sets or pick: send at most {MOST_TOGETHER}"
+            raise HTTPException(413, detail)
         try:
             async with asyncio.timeout(config.seconds):
-                alike = engine.kind(kind, request.level, request.mix_text, len(request.rows))
+                alike = engine.kind(kind, request)
                 batcher.check_room(len(request.rows), reader.waiting)
                 rows = await reader.read(request.rows)
                 records = await batcher.run(alike, rows)
@@ -93,12 +93,14 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         except TimeoutError:
             detail = f"not answered within {config.seconds:g} seconds: send fewer rows at a time"
             raise HTTPException(503, detail, {"Retry-After": "30"}) from None
-        (mix, *_) = [record.pop("mix") for record in records]
+        ((mix, sets), *_) = [(record.pop("mix"), record.pop("sets")) for record in records]
         for row, record in enumerate(records):  # rows of a batch are numbered by the batch
             record["row"] = row
             record["input"] = f"graph {row}" if request.graphs is not None else record["input"]
             telemetry.count(record)
-        return {"model": card["id"], "mix": engine.named_mix(mix), "records": records}
+        if request.pick is not None:
+            records = sorted((record for record in records if "pick" in record), key=lambda record: record["pick"])
+        return {"model": card["id"], "mix": engine.named_mix(mix), "sets": sets, "records": records}
 
     async def predicted(request: RowsRequest, http: Request) -> dict[str, Any]:
         return await answered(PREDICT, request, config.most_rows, http)

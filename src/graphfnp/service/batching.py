@@ -17,6 +17,9 @@ class Kind(NamedTuple):
     rows: int  # in a batch
     mix: tuple[float, ...] | str | None = None  # label mix, where it is not the model's own
     alone: int = 0  # a number of its own: such a request shares no batch
+    weighted: bool = False  # conformal sets for rows such as these
+    pick: int | None = None  # so many of the rows, the most useful to test first
+    find: int | None = None  # the class that picks should find; None: they should teach the model
 
 
 class Busy(Exception):

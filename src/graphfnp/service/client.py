@@ -47,14 +47,23 @@ class Client:
         self._limits: dict[str, Any] = {}
 
     def predict(
-        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None
+        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None, weighted: bool = False
     ) -> list[dict[str, Any]]:
         """A record for each row, in order.
 
-        ``level`` is that of the conformal sets. ``mix`` is the label mix of the rows, where it is not that of the
-        training data: ``{"toxic": 0.2}``, "even" or "estimate" (in one request: at most 512 rows).
+        ``level`` is that of the conformal sets; ``weighted`` sets are for rows such as these. ``mix`` is the label mix
+        of the rows, where it is not that of the training data: ``{"toxic": 0.2}``, "even" or "estimate". Weighted sets
+        and an estimated mix are of all rows in one request, at most 512.
         """
-        return self._records("/predict", "most_rows", rows, {"level": level, "mix": mix})
+        options = {"level": level, "mix": mix, "weighted": weighted or None}
+        return self._records("/predict", "most_rows", rows, options)
+
+    def pick(self, rows: Sequence[Row], count: int, find: str | None = None) -> list[dict[str, Any]]:
+        """The records of ``count`` of the rows (at most 512), the most useful to test next first.
+
+        They are those the model is least sure of, or those that may be of the class to ``find``.
+        """
+        return self._records("/predict", "most_rows", rows, {"pick": count, "find": find})
 
     def explain(
         self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None

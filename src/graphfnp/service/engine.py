@@ -23,9 +23,11 @@ from graphfnp.prediction.label_mix import (
     moved_to_mix,
     read_mix,
 )
+from graphfnp.prediction.pick import class_number, pick
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.records import prediction_records
+from graphfnp.prediction.shift import weighted_for
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.store import DecodedRationales
 from graphfnp.report.explanation_page import explanation_records
@@ -34,12 +36,12 @@ from graphfnp.runs.run import Run
 from graphfnp.service.batching import Kind
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.reading import ReadRow
-from graphfnp.service.wire import graph_to_json
+from graphfnp.service.wire import RowsRequest, graph_to_json
 
 PREDICT, EXPLAIN = "predict", "explain"
 EXPLAINED_ROWS = 4  # in a batch: they cost more
 EXAMPLES = 6
-MOST_ESTIMATED = 512  # rows of a request whose mix is estimated: they are one batch, for which the others wait
+MOST_TOGETHER = 512  # rows of a request that is answered as a whole: they are one batch, for which the others wait
 _numbers = count(1)
 
 
@@ -59,29 +61,39 @@ class Engine:
     def reads_smiles(self) -> bool:
         return reads_smiles(self.model.classifier.schema)
 
-    def kind(self, name: str, level: float, mix: str | None, rows: int) -> Kind:
-        """What a request may share a batch with; InvalidConfig if it names no label mix."""
+    def kind(self, name: str, request: RowsRequest) -> Kind:
+        """What a request may share a batch with; InvalidConfig if it names no label mix or no class."""
+        names, mix, find = self.model.classifier.schema.class_names, request.mix_text, None
+        if request.find is not None:
+            find = class_number(request.find, names)
         most = min(EXPLAINED_ROWS, self.config.batch_rows) if name == EXPLAIN else self.config.batch_rows
-        if mix in (None, TRAINING):
-            return Kind(name, level, most)
-        if mix == ESTIMATE:  # of all its rows, and of no others
-            return Kind(name, level, rows, ESTIMATE, next(_numbers))
-        names, usual = self.model.classifier.schema.class_names, assumed_mix(self.model)
-        return Kind(name, level, most, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
+        alone = next(_numbers) if request.is_whole else 0
+        told: tuple[float, ...] | str | None = ESTIMATE if mix == ESTIMATE else None
+        if mix not in (None, TRAINING, ESTIMATE):
+            told = read_mix(mix, names, assumed_mix(self.model) or [1 / len(names)] * len(names))
+        rows = len(request.rows) if alone else most
+        return Kind(name, request.level, rows, told, alone, request.weighted, request.pick, find)
 
     def work(self, kind: Kind, rows: Sequence[ReadRow]) -> list[dict[str, Any]]:
-        """A record for each row; with an explanation if it is asked for."""
+        """A record for each row; with an explanation if it is asked for, and among picks with its ``pick``."""
         good = [number for number, row in enumerate(rows) if row.arrays is not None]
         problems = [Problem(number, row.given, row.reason) for number, row in enumerate(rows) if row.arrays is None]
         graphs = None if not good else self.graphs([rows[number] for number in good])
-        predictions = None if graphs is None else predict(self.model, graphs)
+        model = self.model if graphs is None or not kind.weighted else weighted_for(self.model, graphs)
+        predictions = None if graphs is None else predict(model, graphs)
         mix = self._estimated(predictions) if isinstance(kind.mix, str) else kind.mix
-        model = for_mix(self.model, mix)
         if mix is not None and predictions is not None:
-            model, predictions = moved_to_mix(self.model, predictions, mix)
+            model, predictions = moved_to_mix(model, predictions, mix)
+        model = for_mix(model, mix)
         records = prediction_records(model, predictions, graphs, good, problems, kind.level)
+        about = {"mix": assumed_mix(model), "sets": None if model.conformal is None else model.conformal.guarantee}
         for record in records:
-            record["mix"] = assumed_mix(model)
+            record |= about
+        if kind.pick is not None:
+            if graphs is None or predictions is None:
+                raise InvalidGraphs("no readable row", f"{kind.pick} rows to pick", "send more")
+            for rank, graph in enumerate(pick(predictions, graphs, kind.pick, kind.find).tolist(), 1):
+                records[good[graph]]["pick"] = rank
         if kind.name == EXPLAIN:
             for record in records:
                 record["explanation"] = None

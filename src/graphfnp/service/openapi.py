@@ -65,10 +65,11 @@ def add_examples(document: dict[str, Any], engine: Engine, card: Mapping[str, An
     records = engine.sample_records()
     plain = [{name: value for name, value in one.items() if name != "explanation"} for one in records]
     rationales = [] if engine.decoded is None else engine.decoded.records[:1]
-    mix = engine.named_mix(assumed_mix(engine.model))
+    conformal, mix = engine.model.conformal, engine.named_mix(assumed_mix(engine.model))
+    about = {"mix": mix, "sets": None if conformal is None else conformal.guarantee}
     examples: dict[str, Any] = {
-        "/predict": {"mix": mix, "records": plain},
-        "/explain": {"mix": mix, "records": records},
+        "/predict": {**about, "records": plain},
+        "/explain": {**about, "records": records},
         "/rationales": {"rationales": rationales},
         "/health": {"status": "ok"},
     }
@@ -88,6 +89,7 @@ def row_examples(engine: Engine) -> dict[str, Any]:
                 "summary": "For rows of another label mix",
                 "value": {"smiles": ["CCO"], "mix": {engine.model.classifier.schema.class_names[-1]: 0.2}},
             },
+            "pick": {"summary": "Which one to test next", "value": {"smiles": [ASPIRIN, "CCO"], "pick": 1}},
         }
     return {"one": {"summary": "A graph", "value": {"graphs": _sample_rows(engine)}}}
 

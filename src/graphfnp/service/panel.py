@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request, Response, Security
+from fastapi import FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
@@ -64,6 +64,10 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
     cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
 
     async def answered(kind: str, request: RowsRequest, http: Request) -> Response:
+        if request.pick is not None:
+            raise HTTPException(
+                422, f"picks are of one model: ask {MODELS}{next(iter(places.values()))}{http.url.path}"
+            )
         answers = await asyncio.gather(*(one.state.answers[kind](request, http) for one in services.values()))
         rows = zip(*(answer["records"] for answer in answers), strict=True)
         records = [

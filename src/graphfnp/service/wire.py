@@ -10,6 +10,7 @@ from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.prediction.conformal import LEVEL
+from graphfnp.prediction.label_mix import ESTIMATE
 
 NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
@@ -55,6 +56,15 @@ class RowsRequest(BaseModel):
         description="Label mix of these rows, if it is not that of the training data: `even`, `estimate` (of the rows "
         'themselves, at least 20), or shares by class, such as {"toxic": 0.2}; the rest is shared as in training.',
     )
+    weighted: bool = Field(
+        default=False, description="Conformal sets for rows of another kind than the held-out ones: 20 rows or more."
+    )
+    pick: int | None = Field(
+        default=None, ge=1, description="Answer with so many of the rows alone, the most useful to test next first."
+    )
+    find: Text | None = Field(
+        default=None, description="The class that `pick` should find; without it the model picks what it is unsure of."
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "RowsRequest":
@@ -62,7 +72,14 @@ class RowsRequest(BaseModel):
             raise ValueError("give either smiles or graphs")
         if not self.rows:
             raise ValueError("give at least one row")
+        if self.find is not None and self.pick is None:
+            raise ValueError("beside find say how many to pick")
         return self
+
+    @property
+    def is_whole(self) -> bool:
+        """Do the answers depend on all rows of the request together?"""
+        return self.mix == ESTIMATE or self.weighted or self.pick is not None
 
     @property
     def mix_text(self) -> str | None:

@@ -44,8 +44,8 @@ export const send = (path, method, body) => {
   return ask(path, { method, headers, body });
 };
 
-export async function records(path, rows, isSmiles, mix) {
-  const answer = await post(path, { ...(isSmiles ? { smiles: rows } : { graphs: rows }), mix });
+export async function records(path, rows, isSmiles, mix, more = {}) {
+  const answer = await post(path, { ...(isSmiles ? { smiles: rows } : { graphs: rows }), mix, ...more });
   return answer.json();
 }
 

@@ -14,7 +14,9 @@ import { RowTable } from "./table.js";
 const AT_ONCE = 200; // rows of one request, so that progress can be seen
 const ESTIMATE = "estimate"; // of all rows together: they are one request
 
-let card, table, opened, asking = 0;
+const MOST_TOGETHER = 512; // rows of a request that picks among them
+
+let card, table, opened, everything, asking = 0;
 
 const smiles = () => card.input === "SMILES";
 
@@ -45,6 +47,7 @@ async function start() {
   $("mix").hidden = !card.calibration.label_mix;
   $("mix-own").placeholder = `${card.classes.at(-1)}=0.2`;
   chooseMix();
+  $("pick-find").append(...card.classes.map((name) => el("option", { value: name }, `may be ${name}`)));
   table = new RowTable($("table"), card, (one) => openRow(one, opened).catch(trouble));
   $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
   $("card").replaceChildren(...modelCard(card));
@@ -114,6 +117,7 @@ async function run(asked) {
       say(`${done.length} of ${asked.length} rows`);
     }
     opened = mix ? assumed : null; // a row that is opened is for the mix of its table
+    everything = done;
     showMany(done, opened);
   } catch (error) {
     if (mine === asking) trouble(error);
@@ -123,8 +127,30 @@ async function run(asked) {
   }
 }
 
+async function pick() {
+  const find = $("pick-find").value, pick = Number($("pick-count").value);
+  say(`Picking ${pick} of ${everything.length} rows`);
+  try {
+    const found = await records("/predict", everything.map((one) => one.asked.row), smiles(), opened, { pick, ...(find ? { find } : {}) });
+    const chosen = found.records.map((record) => ({ ...everything[record.row], record }));
+    table.show(chosen, true);
+    const wanted = find ? `may be ${find}` : "the model is least sure of";
+    $("many-lead").textContent = `${chosen.length} of ${everything.length} rows, the most useful first: those that ${wanted}, and no two alike.`;
+    $("many-title").textContent = "Test these next";
+    $("pick-all").hidden = false;
+    say("");
+  } catch (error) {
+    trouble(error);
+  }
+}
+
 function showMany(done, mix) {
   const bad = done.filter((one) => one.record.status !== "ok").length;
+  $("picking").hidden = done.length > MOST_TOGETHER || done.length === bad;
+  $("pick-all").hidden = true;
+  $("many-title").textContent = "All rows";
+  $("pick-count").max = done.length - bad;
+  $("pick-count").value = Math.min(10, done.length - bad);
   const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
   const parts = [`${done.length} rows`];
   if (bad) parts.push(`${bad} could not be read and say why`);
@@ -186,6 +212,8 @@ $("file").addEventListener("change", () => { take($("file").files[0]); $("file")
 $("save-csv").addEventListener("click", () => table.saveCsv());
 $("save-json").addEventListener("click", () => table.saveJson());
 $("mix-choice").addEventListener("change", chooseMix);
+$("picking").addEventListener("submit", (event) => { event.preventDefault(); pick(); });
+$("pick-all").addEventListener("click", () => showMany(everything, opened));
 $("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
 
 const holdsFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");

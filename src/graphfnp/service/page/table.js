@@ -22,12 +22,13 @@ export class RowTable {
     Object.assign(this, { place, card, open, rows: [], by: 0, down: false, most: PAGE, chosen: null });
   }
 
-  show(rows) {
-    Object.assign(this, { rows, by: 0, down: false, most: PAGE, chosen: null });
+  show(rows, inOrder = false) {
+    Object.assign(this, { rows, by: inOrder ? -1 : 0, down: false, most: PAGE, chosen: null });
     this.draw();
   }
 
   sorted() {
+    if (this.by < 0) return this.rows; // as given
     const { value, number } = COLUMNS[this.by];
     const sign = this.down ? -1 : 1;
     const known = (one) => value(one) !== null && value(one) !== undefined && value(one) !== "";
