@@ -65,8 +65,11 @@ def sentences(results: Results) -> list[str]:
         f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
         "chose anything."
     ]
-    if placed := places(results):
-        said.append(f"By test NLL among single models with a GCN, GraphFNP is {'; '.join(placed)}.")
+    if placed := places(results, "nll"):
+        said += [
+            f"By test NLL among single models with a GCN, each with a temperature, GraphFNP is {'; '.join(placed)}.",
+            f"Without a temperature it is {'; '.join(places(results, 'nll_raw'))}.",
+        ]
     said.append(f"Of {len(judged)} claims {counts}.")
     links = [
         f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
@@ -81,12 +84,12 @@ def sentences(results: Results) -> list[str]:
     return said
 
 
-def places(results: Results) -> list[str]:
-    """On each dataset where all single models are complete: the rank of GraphFNP's mean NLL, and the lowest."""
+def places(results: Results, measure: str) -> list[str]:
+    """On each dataset where all single models are complete: the rank of GraphFNP's mean, and those before it."""
     rows: dict[str, dict[str, float]] = {}
     for entry in summaries(TABLES["calibration"].only(backbones=["gcn"]), results):
         if entry["complete"] and entry["method"] != ENSEMBLE:
-            rows.setdefault(entry["dataset"], {})[entry["method"]] = entry["nll_mean"]
+            rows.setdefault(entry["dataset"], {})[entry["method"]] = entry[f"{measure}_mean"]
     said = []
     for name in DATASETS:
         means = rows.get(name, {})
