@@ -60,7 +60,7 @@ def sentences(results: Results) -> list[str]:
         ]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
     verdicts = Counter(claim.verdict for claim in judged)
-    counts = ", ".join(f"{verdicts[verdict]} {words}" for verdict, words in VERDICTS.items() if verdicts[verdict])
+    counts = ", ".join(f"{words}: {verdicts[verdict]}" for verdict, words in VERDICTS.items() if verdicts[verdict])
     said = [
         f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
         "chose anything."
@@ -70,7 +70,7 @@ def sentences(results: Results) -> list[str]:
             f"By test NLL among single models with a GCN, each with a temperature, GraphFNP is {'; '.join(placed)}.",
             f"Without a temperature it is {'; '.join(places(results, 'nll_raw'))}.",
         ]
-    said.append(f"Of {len(judged)} claims {counts}.")
+    said.append(f"Of {len(judged)} claims so many {counts}.")
     links = [
         f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
         for entry in summaries(TABLES["rationales"], results)
