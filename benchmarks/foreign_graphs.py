@@ -6,7 +6,7 @@ from itertools import pairwise
 import networkx as nx
 import torch
 
-from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.load import load
 from graphfnp.graphs.matching import matching
@@ -48,7 +48,7 @@ def molecules_of(name: str, schema: Schema) -> PackedGraphs:
     if graphs.schema.features != "molecule":
         own = structures_from_graphs(graphs)
         spelled = [smiles for one in own if (smiles := structure_to_smiles(one, graphs.schema))]
-    made, _, _ = graphs_in_schema(spelled, schema)
+    made, _, _ = graphs_from_smiles(spelled, schema=schema)
     assert made is not None
     return made
 

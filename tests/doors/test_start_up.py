@@ -34,10 +34,10 @@ make_app(Engine(run, decoded_of_run(run, None), ServiceConfig()))
 """
 PYTHON = """
 import graphfnp
-from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.runs.bundles import FOLDER
 model = graphfnp.load_model(FOLDER / "bbbp")
-graphs, _, _ = graphs_in_schema(["CCO"], model.classifier.schema)
+graphs, _, _ = graphs_from_smiles(["CCO"], schema=model.classifier.schema)
 assert len(graphfnp.predict(model, graphs).probabilities) == 1
 """
 

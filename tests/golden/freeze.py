@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 FROZEN = HERE / "frozen.json"
 sys.path.insert(0, str(HERE.parent))
 
-from graphfnp.chemistry.smiles import graphs_in_schema  # noqa: E402
+from graphfnp.chemistry.smiles import graphs_from_smiles  # noqa: E402
 from graphfnp.cli.app import app  # noqa: E402
 from graphfnp.experiments.cell import Cell  # noqa: E402
 from graphfnp.explainers.explain import explain  # noqa: E402
@@ -93,7 +93,7 @@ def _molecule_run(folder: Path) -> Run:
 def _bundled() -> dict[str, Any]:
     """Records of a model that ships with the package, whose rationales are linked to these molecules."""
     run = open_run("bbbp")
-    graphs, *_ = graphs_in_schema(DRUGS, run.model.classifier.schema)
+    graphs, *_ = graphs_from_smiles(DRUGS, schema=run.model.classifier.schema)
     rationales = decoded_of_run(run).rationales
     explanations = explain_by_rationales(run.model, rationales, graphs)
     return {

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.pick import pick
 from graphfnp.prediction.predictions import Predictions
@@ -15,7 +15,7 @@ SMILES = ["CCCCCCCCO", "CCCCCCCCCO", "c1ccncc1", "CCCCCCCCCCO"]
 
 @pytest.fixture(scope="module")
 def molecules():
-    graphs, _, problems = graphs_in_schema(SMILES, load_model("bbbp").classifier.schema)
+    graphs, _, problems = graphs_from_smiles(SMILES, schema=load_model("bbbp").classifier.schema)
     assert not problems
     return graphs
 

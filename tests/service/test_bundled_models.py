@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from graphfnp.chemistry.read_rows import typed_atoms
-from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidRun
 from graphfnp.rationales.store import DECODED, load_decoded, save_decoded
@@ -140,7 +140,7 @@ def test_a_run_is_decoded_once(tiny_run: Run, tmp_path: Path) -> None:
 
 def test_typed_atoms_are_those_of_the_molecule() -> None:
     schema = open_run("mutagenicity").model.classifier.schema
-    graphs, rows, problems = graphs_in_schema(["C[N+](=O)[O-]", "[SeH2]", "C1CC", "c1ccccc1"], schema)
+    graphs, rows, problems = graphs_from_smiles(["C[N+](=O)[O-]", "[SeH2]", "C1CC", "c1ccccc1"], schema=schema)
     assert rows.tolist() == [0, 3]
     assert [problem.row for problem in problems] == [1, 2]
     assert "Se" in problems[0].reason
@@ -153,4 +153,4 @@ def test_typed_atoms_are_those_of_the_molecule() -> None:
     without_hydrogens = replace(schema, node_types=tuple(name for name in schema.node_types if name != "H"))
     found = typed_atoms(Chem.MolFromSmiles("CO"), without_hydrogens)
     assert not isinstance(found, str)
-    assert found[1] == ((0, 1, 0),)
+    assert found.edges == ((0, 1, 0),)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from starlette.testclient import TestClient
 
-from graphfnp.chemistry.smiles import graphs_in_schema
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.prediction.decision import Decision
 from graphfnp.prediction.predict import predict
 from graphfnp.prediction.records import prediction_records
@@ -24,7 +24,7 @@ ASPIRIN, NITRO = "CC(=O)Oc1ccccc1C(=O)O", "O=[N+]([O-])c1ccccc1"
 def test_records_are_those_of_the_record_function(client: TestClient, engine: Engine) -> None:
     answer = client.post("/predict", json={"smiles": [ASPIRIN, NITRO]})
     assert answer.status_code == 200
-    graphs, found, problems = graphs_in_schema([ASPIRIN, NITRO], engine.model.classifier.schema)
+    graphs, found, problems = graphs_from_smiles([ASPIRIN, NITRO], schema=engine.model.classifier.schema)
     rows = found.tolist()
     assert graphs is not None
     expected = prediction_records(engine.model, predict(engine.model, graphs), graphs, rows, problems)

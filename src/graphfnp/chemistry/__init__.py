@@ -10,7 +10,7 @@ PUBLIC = {  # what other packages may use, by module
     "read_smiles": "read_molecule",
     "reading": "MODULES READ are_molecules read_molecules reading_pool smiles_of_records target_of",
     "sketches": "structure_to_mol",
-    "smiles": "graphs_from_smiles graphs_in_schema molecule_schema packed reads_smiles",
+    "smiles": "graphs_from_smiles molecule_schema packed reads_smiles",
     "standardise": "counted told",
     "structures": "graphs_from_structures repaired structure_to_smiles structures_from_graphs words_of",
     "valence": "valence_rules",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.atoms import read_token
-from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.sketches import structure_to_mol, written
 from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.structure import Structure, as_networkx
 
@@ -77,11 +77,7 @@ def fragment_of(structure: Structure, schema: Schema) -> Chem.Mol | None:
 
 def fragment_smiles(structure: Structure, schema: Schema) -> str | None:
     """Canonical SMILES without explicit hydrogens, ``*`` at every cut bond."""
-    molecule = fragment_of(structure, schema)
-    if molecule is None:
-        return None
-    with rdBase.BlockLogs():
-        return Chem.MolToSmiles(Chem.RemoveHs(molecule))
+    return written(fragment_of(structure, schema))
 
 
 def with_attachments(molecule: Chem.Mol, open_: Sequence[int]) -> Chem.Mol:

@@ -3,7 +3,8 @@
 A row is a SMILES, or a graph ``[node types, [[i, j, edge type], ...]]`` with numbers of the schema's names.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,10 @@ from graphfnp.chemistry.molecule_arrays import Arrays, featurise
 from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_complex, too_many_cycles
 from graphfnp.chemistry.sketches import Names, molecule_or_sketch, structure_to_mol
 from graphfnp.chemistry.standardise import StandardForm, form_arrays, standard_form
+from graphfnp.graphs.structure import Structure
 
-Typed = tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]  # node types; edges (i, j, edge type) with i < j
 
-
-def typed_atoms(molecule: Chem.Mol, schema: Names) -> Typed | str:
+def typed_atoms(molecule: Chem.Mol, schema: Names) -> Structure | str:
     """Heavy atoms in their order, hydrogens after them where they are nodes; charges go where names carry none."""
     molecule = Chem.AddHs(molecule) if "H" in schema.node_types else Chem.Mol(molecule)
     if "aromatic" not in schema.edge_types:
@@ -38,7 +38,7 @@ def typed_atoms(molecule: Chem.Mol, schema: Names) -> Typed | str:
             return f"a bond of type {str(bond.GetBondType()).lower()}, which the model was not trained on"
         ends = sorted((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()))
         edges.append((ends[0], ends[1], bonds[bond.GetBondType()]))
-    return tuple(kinds), tuple(sorted(edges))
+    return Structure(tuple(kinds), tuple(sorted(edges)))
 
 
 Begin = Callable[[int], bool]
@@ -58,12 +58,6 @@ class Target(NamedTuple):
     def is_typed(self) -> bool:
         """Are nodes typed atoms, every hydrogen among them? Else they are heavy atoms with features."""
         return self.features != "molecule"
-
-
-class Drawn(NamedTuple):
-    node_type: tuple[int, ...]
-    edges: tuple[tuple[int, int, int], ...]
-    cut_bonds: tuple[int, ...] = ()
 
 
 def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[list[list[Any]], Arrays]:
@@ -91,24 +85,18 @@ def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[li
 
 def are_molecules(rows: list[str], options: Any, begin: Begin) -> tuple[list[bool], Arrays]:
     """Which of the texts are SMILES."""
-    found = []
     with rdBase.BlockLogs():
-        for row, text in enumerate(rows):
-            if not begin(row):
-                break
-            found.append(not isinstance(read_molecule(text, options), str))
-    return found, {}
+        return [not isinstance(read_molecule(text), str) for text in _begun(rows, begin)], {}
 
 
 def read_records(rows: list[str], options: Any, begin: Begin) -> tuple[list[tuple[str, str]], Arrays]:
     """SMILES of each record of an SDF file, and why there is none."""
-    found = []
     with rdBase.BlockLogs():
-        for row, record in enumerate(rows):
-            if not begin(row):
-                break
-            found.append(_record(record))
-    return found, {}
+        return [_record(record) for record in _begun(rows, begin)], {}
+
+
+def _begun(rows: list[str], begin: Begin) -> Iterator[str]:
+    return (text for _, text in takewhile(lambda one: begin(one[0]), enumerate(rows)))
 
 
 def _record(record: str) -> tuple[str, str]:
@@ -127,7 +115,7 @@ def molecule_of(given: Any, target: Target) -> Chem.Mol | str | None:
     _, found = _read(given, target)
     if isinstance(found, str) or (isinstance(given, str) and isinstance(found, Chem.Mol)):
         return found
-    return structure_to_mol(_drawn(found if isinstance(found, tuple) else given), target)
+    return structure_to_mol(found if isinstance(found, Structure) else _drawn(given), target)
 
 
 def target_from(options: Sequence[Any]) -> Target:
@@ -136,7 +124,7 @@ def target_from(options: Sequence[Any]) -> Target:
     return Target(features, tuple(nodes), tuple(edges), *rest)
 
 
-def _read(given: Any, target: Target) -> tuple[StandardForm | None, Chem.Mol | Typed | str]:
+def _read(given: Any, target: Target) -> tuple[StandardForm | None, Chem.Mol | Structure | str]:
     """What a row is read as, and its standard form where that is asked for."""
     if not isinstance(given, str):
         return None, _graph(given, target)
@@ -146,12 +134,12 @@ def _read(given: Any, target: Target) -> tuple[StandardForm | None, Chem.Mol | T
     return (None, form) if isinstance(form, str) else (form, _smiles(form.smiles, target))
 
 
-def _smiles(text: str, target: Target) -> Chem.Mol | Typed | str:
+def _smiles(text: str, target: Target) -> Chem.Mol | Structure | str:
     molecule = read_molecule(text, target.most_atoms)
     return typed_atoms(molecule, target) if target.is_typed and not isinstance(molecule, str) else molecule
 
 
-def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
+def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Structure | str:
     """A graph that RDKit may be asked about later, for explanations and drawings, is searched for rings here too."""
     drawn = _drawn(given)
     if reason := too_complex(len(drawn.node_type), [edge[:2] for edge in drawn.edges]):
@@ -159,23 +147,23 @@ def _graph(given: Sequence[Any], target: Target) -> Chem.Mol | Typed | str:
     molecule = structure_to_mol(drawn, target) if target.is_typed else molecule_or_sketch(drawn, target)
     if molecule is not None and (reason := too_many_cycles(molecule)):
         return reason
-    return drawn[:2] if target.is_typed or molecule is None else molecule
+    return drawn if target.is_typed or molecule is None else molecule
 
 
-def _drawn(given: Sequence[Any]) -> Drawn:
-    return Drawn(tuple(given[0]), tuple((i, j, kind) for i, j, kind in given[1]))
+def _drawn(given: Sequence[Any]) -> Structure:
+    return Structure(tuple(given[0]), tuple((i, j, kind) for i, j, kind in given[1]))
 
 
-def typed_arrays(graphs: Sequence[Typed], edge_columns: int) -> Arrays:
-    """Typed graphs as :func:`~graphfnp.chemistry.molecule_arrays.featurise` gives molecules; an edge goes both ways."""
-    node_type = np.array([kind for kinds, _ in graphs for kind in kinds], dtype=np.int64)
-    one_way = np.array([edge for _, edges in graphs for edge in edges], dtype=np.int64).reshape(-1, 3)
+def typed_arrays(graphs: Sequence[Structure], edge_columns: int) -> Arrays:
+    """Structures as :func:`~graphfnp.chemistry.molecule_arrays.featurise` gives molecules; an edge goes both ways."""
+    node_type = np.array([kind for graph in graphs for kind in graph.node_type], dtype=np.int64)
+    one_way = np.array([edge for graph in graphs for edge in graph.edges], dtype=np.int64).reshape(-1, 3)
     arrays = {
         "x": node_type[:, None],
         "node_type": node_type,
         "edge_index": np.stack([one_way[:, :2], one_way[:, 1::-1]], axis=1).reshape(-1, 2).T,
-        "node_ptr": np.cumsum([0, *(len(kinds) for kinds, _ in graphs)]),
-        "edge_ptr": np.cumsum([0, *(2 * len(edges) for _, edges in graphs)]),
+        "node_ptr": np.cumsum([0, *(graph.num_nodes for graph in graphs)]),
+        "edge_ptr": np.cumsum([0, *(2 * len(graph.edges) for graph in graphs)]),
     }
     if edge_columns:
         edge_attr = np.zeros((2 * len(one_way), edge_columns), dtype=np.int64)

@@ -1,6 +1,6 @@
 """Rows of molecules read in processes that can be killed: arrays of the good ones, a reason for each of the others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -64,19 +64,20 @@ def _nothing(target: Target) -> Arrays:
 
 def are_molecules(texts: Sequence[str]) -> list[bool]:
     """Which of the texts are SMILES; one that ends its process is none."""
-    work = reading_pool().run(ARE_MOLECULES, texts, None)
-    found = [False] * len(texts)
-    for piece, answer in work.in_order():
-        found[piece.start : piece.stop] = answer.value
-    return found
+    return _answers(ARE_MOLECULES, texts, lambda reason: False)
 
 
 def smiles_of_records(records: Sequence[str]) -> list[tuple[str, str]]:
     """SMILES of each record of an SDF file, and why there is none."""
-    work = reading_pool().run(READ_RECORDS, records, None)
-    found = [("", "") for _ in records]
+    return [(smiles, reason) for smiles, reason in _answers(READ_RECORDS, records, lambda reason: ("", reason))]
+
+
+def _answers(function: str, rows: Sequence[str], otherwise: Callable[[str], Any]) -> list[Any]:
+    """What the function says of each row; of one that ended its process, what ``otherwise`` makes of the reason."""
+    work = reading_pool().run(function, rows, None)
+    found: list[Any] = [None] * len(rows)
     for piece, answer in work.in_order():
-        found[piece.start : piece.stop] = [(smiles, reason) for smiles, reason in answer.value]
+        found[piece.start : piece.stop] = answer.value
     for row, lost in work.lost.items():
-        found[row] = "", lost.reason
+        found[row] = otherwise(lost.reason)
     return found

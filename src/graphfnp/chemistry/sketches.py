@@ -6,6 +6,7 @@ from typing import Protocol
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.atoms import BOND_TYPES, read_token
+from graphfnp.graphs.structure import Structure
 
 _MUST, _MAY = 100, 1  # a carbon without its double bond is no molecule; a nitrogen without one has a hydrogen
 
@@ -53,21 +54,8 @@ def _spare_valence(atom: Chem.Atom) -> float:
 _IMPLICIT_HYDROGENS = {5, 6, 7, 8, 9, 14, 15, 16, 17, 33, 34, 35, 53}  # elements whose missing bonds are hydrogens
 
 
-class Drawn(Protocol):
-    """What a :class:`~graphfnp.graphs.structure.Structure` has."""
-
-    @property
-    def node_type(self) -> tuple[int, ...]: ...
-
-    @property
-    def edges(self) -> tuple[tuple[int, int, int], ...]: ...
-
-    @property
-    def cut_bonds(self) -> tuple[int, ...]: ...
-
-
 class Names(Protocol):
-    """What a :class:`~graphfnp.graphs.packed.Schema` has."""
+    """Names of node and edge types: a :class:`~graphfnp.graphs.packed.Schema`, or what of it reading needs."""
 
     @property
     def node_types(self) -> tuple[str, ...]: ...
@@ -76,7 +64,7 @@ class Names(Protocol):
     def edge_types(self) -> tuple[str, ...]: ...
 
 
-def structure_to_mol(structure: Drawn, schema: Names) -> Chem.Mol | None:
+def structure_to_mol(structure: Structure, schema: Names) -> Chem.Mol | None:
     """The molecule the structure spells with the schema's names, atoms in its order; None if RDKit would refuse it."""
     molecule = sketch(structure, schema)
     aromatic = [bond.GetIdx() for bond in molecule.GetBonds() if bond.GetIsAromatic()]
@@ -90,7 +78,15 @@ def structure_to_mol(structure: Drawn, schema: Names) -> Chem.Mol | None:
     return molecule.GetMol()
 
 
-def sketch(structure: Drawn, schema: Names) -> Chem.RWMol:
+def written(molecule: Chem.Mol | None) -> str | None:
+    """Canonical SMILES without explicit hydrogens; None of what is no molecule."""
+    if molecule is None:
+        return None
+    with rdBase.BlockLogs():
+        return Chem.MolToSmiles(Chem.RemoveHs(molecule))
+
+
+def sketch(structure: Structure, schema: Names) -> Chem.RWMol:
     """Atoms and bonds as the names say, not sanitised; a name that is no element gives a dummy atom."""
     molecule = Chem.RWMol()
     for kind in structure.node_type:
@@ -129,7 +125,7 @@ def _restore_charges(molecule: Chem.RWMol, open_: Sequence[int]) -> None:
                 break
 
 
-def molecule_or_sketch(structure: Drawn, schema: Names) -> Chem.Mol:
+def molecule_or_sketch(structure: Structure, schema: Names) -> Chem.Mol:
     """The molecule; where there is none, the sketch with what RDKit can still say of it."""
     molecule = structure_to_mol(structure, schema)
     if molecule is None:

@@ -1,31 +1,26 @@
 """SMILES to graphs of a schema, in bulk: a row that is no molecule becomes a Problem, never an exception."""
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import torch
 from rdkit import rdBase
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from torch import Tensor
 
 from graphfnp.chemistry.atoms import ATOM_COLUMNS, BOND_COLUMNS, BOND_TYPES, TOKENS
 from graphfnp.chemistry.molecule_arrays import VERSION, Arrays
 from graphfnp.chemistry.read_rows import Target
-from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.reading import read_molecules, target_of
 from graphfnp.chemistry.standardise import forms_in
-from graphfnp.errors import InvalidConfig
-from graphfnp.files import atomic
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.files import read_tensors, write_tensors
 from graphfnp.graphs.packed import UNLABELLED, Origin, PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem, Read
 
-Made = tuple[dict[str, np.ndarray], list[Problem]]
+Made = tuple[Arrays, list[Problem]]
 STANDARD = "standard form 1"  # change it with what standardising does: caches are keyed by it
 _NO_TENSORS = ("row", "form", "form_ptr")
 
@@ -39,29 +34,14 @@ def cached_arrays(folder: Path | str | None, content: Iterable[str], make: Calla
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     path = Path(folder) / f"{digest.hexdigest()}.safetensors"
-    found = _read_arrays(path)
-    if found is None:
-        found = make()
-        _write(path, *found)
-    return found
-
-
-def _read_arrays(path: Path) -> Made | None:
     try:
-        with safe_open(path, framework="numpy") as file:
-            problems = [Problem(**record) for record in json.loads(file.metadata()["problems"])]
-            return {name: file.get_tensor(name) for name in file.keys()}, problems  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
-        return None
-
-
-def _write(path: Path, arrays: dict[str, np.ndarray], problems: list[Problem]) -> None:
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with atomic(path) as temporary:
-        save_file(contiguous, temporary, metadata={"problems": json.dumps([asdict(problem) for problem in problems])})
-
-
-__all__ = ["graphs_from_smiles", "packed", "read_molecule"]
+        tensors, records = read_tensors(path)
+        return {name: tensor.numpy() for name, tensor in tensors.items()}, [Problem(**record) for record in records]
+    except (InvalidRun, TypeError):
+        arrays, problems = make()
+        tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        write_tensors(path, tensors, [asdict(problem) for problem in problems])
+        return arrays, problems
 
 
 def graphs_from_smiles(
@@ -71,15 +51,17 @@ def graphs_from_smiles(
     processes: int = 1,
     cache: Path | str | None = None,
 ) -> Read:
-    """The molecules of a list.
+    """The molecules of a list as graphs of this schema, by default that of :func:`molecule_schema`.
 
     ``y`` has a label for every row; ``processes`` > 1 shares the work out; ``cache`` is a folder that keeps the result.
     """
     given = [one if isinstance(one, str) else "" if _missing(one) else str(one) for one in smiles]
     schema = schema or molecule_schema()
-    made_by = [VERSION, rdBase.rdkitVersion, *([STANDARD] if schema.standardise else [])]
-    target = Target(standardise=schema.standardise)
-    arrays, problems = cached_arrays(cache, [*made_by, *given], lambda: _read(given, target, processes))
+    if not reads_smiles(schema):
+        raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")
+    target = target_of(schema)
+    made_by = (VERSION, STANDARD, rdBase.rdkitVersion, repr(target))
+    arrays, problems = cached_arrays(cache, (*made_by, *given), lambda: _read(given, target, processes))
     rows = torch.from_numpy(arrays["row"])
     if not len(rows):
         return Read(None, rows, tuple(problems))
@@ -128,17 +110,3 @@ def reads_smiles(schema: Schema) -> bool:
     return schema.has_atom_features or (
         schema.kind == "molecule" and schema.features == "types" and "C" in schema.node_types
     )
-
-
-def graphs_in_schema(smiles: Sequence[str], schema: Schema) -> Read:
-    """The molecules of a list as graphs of this schema."""
-    if schema.has_atom_features:
-        return graphs_from_smiles(smiles, schema=schema)
-    if not reads_smiles(schema):
-        raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")
-    arrays, refused = read_molecules(list(smiles), target_of(schema))
-    problems, rows = tuple(Problem(row, smiles[row], why) for row, why in refused), torch.from_numpy(arrays["row"])
-    if not len(rows):
-        return Read(None, rows, problems)
-    text = [smiles[row] for row in rows.tolist()]
-    return Read(packed(arrays, torch.full((len(rows),), UNLABELLED), schema, text), rows, problems)

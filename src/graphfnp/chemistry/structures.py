@@ -1,6 +1,7 @@
 """Structures into graphs with the features of their schema, and back; what a decoder leaves open is repaired."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from rdkit import Chem, rdBase
@@ -8,12 +9,12 @@ from torch import Tensor
 
 from graphfnp.chemistry.atoms import BOND_TYPES
 from graphfnp.chemistry.molecule_arrays import featurise
-from graphfnp.chemistry.sketches import molecule_or_sketch, place_double_bonds, sketch, structure_to_mol
+from graphfnp.chemistry.read_rows import typed_arrays
+from graphfnp.chemistry.sketches import molecule_or_sketch, place_double_bonds, sketch, structure_to_mol, written
 from graphfnp.chemistry.smiles import packed
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.edges import degree_feature, global_edges
+from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
-from graphfnp.graphs.pointers import pointer_array
 from graphfnp.graphs.structure import Structure
 
 
@@ -26,23 +27,14 @@ def graphs_from_structures(
         with rdBase.BlockLogs():
             arrays = featurise(molecule_or_sketch(structure, schema) for structure in structures)
         return packed(arrays, labels, schema)
-    node_type = torch.tensor([kind for structure in structures for kind in structure.node_type], dtype=torch.long)
-    node_ptr = torch.from_numpy(pointer_array([structure.num_nodes for structure in structures]))
-    one_way = torch.tensor([edge for structure in structures for edge in structure.edges], dtype=torch.long).view(-1, 3)
-    edge_index = torch.stack([one_way[:, :2], one_way[:, [1, 0]]], dim=1).view(-1, 2).T
-    edge_ptr = torch.from_numpy(pointer_array([2 * len(structure.edges) for structure in structures]))
-    edge_attr = torch.zeros(edge_index.shape[1], len(schema.edge_sizes), dtype=torch.long)
-    edge_attr[:, :1] = one_way[:, 2:].repeat_interleave(2, dim=0)
-    return PackedGraphs.build(
-        x=_features(structures, schema, node_type, global_edges(edge_index, node_ptr, edge_ptr)),
-        edge_index=edge_index,
-        node_ptr=node_ptr,
-        edge_ptr=edge_ptr,
-        y=labels,
-        schema=schema,
-        edge_attr=edge_attr if schema.edge_sizes else None,
-        node_type=node_type,
-    )
+    tensors: dict[str, Any] = {
+        name: torch.from_numpy(one) for name, one in typed_arrays(structures, len(schema.edge_sizes)).items()
+    }
+    if schema.needs_x:
+        tensors["x"] = _given_features(structures, schema)
+    edges = global_edges(tensors["edge_index"], tensors["node_ptr"], tensors["edge_ptr"])
+    tensors["x"] = schema.refeaturised(tensors["x"], edges)
+    return PackedGraphs.build(**tensors, y=labels, schema=schema)
 
 
 def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
@@ -77,18 +69,10 @@ def words_of(graphs: PackedGraphs) -> list[tuple[str, ...]]:
 
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:
     """Canonical SMILES without explicit hydrogens; None if the structure is no molecule."""
-    molecule = structure_to_mol(structure, schema)
-    if molecule is None:
-        return None
-    with rdBase.BlockLogs():
-        return Chem.MolToSmiles(Chem.RemoveHs(molecule))
+    return written(structure_to_mol(structure, schema))
 
 
-def _features(structures: Sequence[Structure], schema: Schema, node_type: Tensor, edge_index: Tensor) -> Tensor:
-    if schema.counts_degrees:
-        return degree_feature(edge_index, len(node_type))
-    if schema.features == "types":
-        return node_type[:, None]
+def _given_features(structures: Sequence[Structure], schema: Schema) -> Tensor:
     without = [index for index, structure in enumerate(structures) if structure.x is None]
     if without:
         raise InvalidGraphs(

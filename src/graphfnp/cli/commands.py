@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import typer
 
-from graphfnp.chemistry.smiles import graphs_in_schema, reads_smiles
+from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
 from graphfnp.cli.console import err, metrics_table, out, training_progress
 from graphfnp.cli.foreign import unseen_graphs
 from graphfnp.cli.mix import model_for_mix
@@ -238,7 +238,7 @@ class Rows:
 def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
     """Rows of SMILES (one a line), a file or a dataset's name."""
     if reads_smiles(schema) and not exists(source) and not is_name(source):
-        graphs, rows, problems = graphs_in_schema(source.splitlines() or [source], schema)
+        graphs, rows, problems = graphs_from_smiles(source.splitlines() or [source], schema=schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return Rows(graphs, rows.tolist(), problems)
     loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise)
@@ -250,7 +250,7 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
 
 def _in_schema(loaded: Dataset, own: list[int], schema: Schema) -> Rows:
     """Molecules of a file, written as a model of typed atoms knows them."""
-    graphs, rows, problems = graphs_in_schema(loaded.graphs.text or (), schema)
+    graphs, rows, problems = graphs_from_smiles(loaded.graphs.text or (), schema=schema)
     refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
     return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 

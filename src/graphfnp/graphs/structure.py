@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # both slow to import: the processes that read molecules need neither
     import networkx as nx
+    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +16,7 @@ class Structure:
 
     node_type: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
-    x: Tensor | None = None  # [nodes, columns] where node features are continuous
+    x: "Tensor | None" = None  # [nodes, columns] where node features are continuous
     names: tuple[str, ...] = ()  # words of the nodes, where they are words
     cut_bonds: tuple[int, ...] = ()  # of a part: nodes that lost an edge when it was cut out, once for each edge
 

@@ -123,10 +123,10 @@ def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> Pack
     """Graphs as they are, or those of SMILES; InvalidGraphs that names the first that is no molecule."""
     if isinstance(given, PackedGraphs):
         return given
-    from graphfnp.chemistry.smiles import graphs_in_schema  # RDKit: only who gives SMILES needs it
+    from graphfnp.chemistry.smiles import graphs_from_smiles  # RDKit: only who gives SMILES needs it
 
     smiles = [given] if isinstance(given, str) else list(given)
-    graphs, _, problems = graphs_in_schema(smiles, schema)
+    graphs, _, problems = graphs_from_smiles(smiles, schema=schema)
     if problems or graphs is None:
         what = f"{problems[0].given!r} (number {problems[0].row}): {problems[0].reason}" if problems else "no SMILES"
         raise InvalidGraphs(what, "SMILES", "leave it out, or score a file, where bad rows keep their place")
