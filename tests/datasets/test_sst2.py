@@ -52,7 +52,7 @@ def lengths(sentences) -> torch.Tensor:
 
 def test_trees_are_undirected_and_nodes_are_words(tmp_path, monkeypatch):
     monkeypatch.setattr(sst2, "token_vectors", lambda sentences: lengths(sentences).half())
-    graphs, notes, rows, split = read_sst2(folder(tmp_path / "Graph-SST2"))
+    graphs, notes, rows, _, split = read_sst2(folder(tmp_path / "Graph-SST2"))
     assert rows is None
     assert split is None
     assert graphs.undirected

@@ -146,8 +146,6 @@ def test_wrong_encoding_is_read_with_a_note(tmp_path):
     dataset = table(tmp_path, "name,smiles,label\nacé,CCO,1\nb,CC,0\n".encode("cp1252"))
     assert dataset.graphs.text == ("CCO", "CC")
     assert "cp1252" in dataset.facts["notes"]
-    told = table(tmp_path, "name,smiles,label\nacé,CCO,1\n".encode("cp1252"), encoding="latin-1")
-    assert "notes" not in told.facts
 
 
 def test_duplicated_headers_short_rows_long_rows_and_empty_fields(tmp_path):

@@ -31,7 +31,7 @@ def folder(path: Path, name: str = "toy", **files: str) -> Path:
 
 
 def test_the_smallest_folder_gives_graphs_with_degrees(tmp_path):
-    graphs, notes = read_tu(folder(tmp_path))
+    graphs, notes, *_ = read_tu(folder(tmp_path))
     assert notes == ()
     assert graphs.node_ptr.tolist() == [0, 3, 5]
     assert graphs.edge_ptr.tolist() == [0, 6, 8]
@@ -46,7 +46,7 @@ def test_labels_of_nodes_and_edges_are_named_by_the_readme(tmp_path):
         "Node labels:\n\n  6  C\n  8  O\n\nEdge labels:\n\n  1  single\n\nClass labels:\n\t1\tgood\n\nother 7 words\n"
     )
     place = folder(tmp_path, node_labels="6\n8\n6\n6\n8", edge_labels="1\n1\n2\n2\n1\n1\n1\n1", label_readme=readme)
-    graphs, _ = read_tu(place)
+    graphs, *_ = read_tu(place)
     assert graphs.schema.node_types == ("C", "O")
     assert graphs.schema.edge_types == ("single", "type 2")
     assert graphs.schema.class_names == ("-1", "good")
@@ -58,7 +58,7 @@ def test_labels_of_nodes_and_edges_are_named_by_the_readme(tmp_path):
 
 def test_given_names_come_before_the_readme(tmp_path):
     place = folder(tmp_path, node_labels="0\n1\n0\n0\n1", label_readme="Node labels:\n\t0\tX\n")
-    graphs, _ = read_tu(place, names=TUNames(kind="molecule", nodes={0: "C", 1: "N"}, classes={1: "yes"}))
+    graphs, *_ = read_tu(place, names=TUNames(kind="molecule", nodes={0: "C", 1: "N"}, classes={1: "yes"}))
     assert graphs.schema.node_types == ("C", "N")
     assert graphs.schema.class_names == ("-1", "yes")
     assert graphs.schema.kind == "molecule"
@@ -66,16 +66,16 @@ def test_given_names_come_before_the_readme(tmp_path):
 
 def test_attributes_are_continuous_features_unless_there_are_labels(tmp_path):
     attributes = "0.5, 1\n0, 2\n1e-3, 3\n-4, 4\n0.25, 5\n"
-    graphs, _ = read_tu(folder(tmp_path, node_attributes=attributes))
+    graphs, *_ = read_tu(folder(tmp_path, node_attributes=attributes))
     assert graphs.schema.node_width == 2
     assert graphs.x[:, 0].tolist() == pytest.approx([0.5, 0, 1e-3, -4, 0.25])
-    graphs, notes = read_tu(folder(tmp_path, node_labels="0\n1\n0\n0\n1"))
+    graphs, notes, *_ = read_tu(folder(tmp_path, node_labels="0\n1\n0\n0\n1"))
     assert graphs.schema.features == "types"
     assert "node attributes left out" in notes[0]
 
 
 def test_edge_ground_truth_is_kept_with_its_edges(tmp_path):
-    graphs, _ = read_tu(folder(tmp_path, edge_gt="0\n0\n1\n1\n0\n0\n0\n0"))
+    graphs, *_ = read_tu(folder(tmp_path, edge_gt="0\n0\n1\n1\n0\n0\n0\n0"))
     assert graphs.edge_index[:, graphs.edge_truth].T.tolist() == [[2, 1], [1, 2]]
 
 
@@ -92,8 +92,8 @@ def test_edge_ground_truth_is_kept_with_its_edges(tmp_path):
     ],
 )
 def test_what_is_meant_is_read(tmp_path, files, note):
-    graphs, notes = read_tu(folder(tmp_path, **files))
-    expected, _ = read_tu(folder(tmp_path, **TOY))
+    graphs, notes, *_ = read_tu(folder(tmp_path, **files))
+    expected, *_ = read_tu(folder(tmp_path, **TOY))
     assert torch.equal(graphs.edge_index, expected.edge_index)
     assert torch.equal(graphs.y, expected.y)
     assert notes == (() if note is None else (note,))
@@ -101,14 +101,14 @@ def test_what_is_meant_is_read(tmp_path, files, note):
 
 def test_nodes_of_a_graph_need_not_stand_together(tmp_path):
     mixed = {"graph_indicator": "1\n2\n1\n2\n1\n", "A": "1, 3\n3, 1\n3, 5\n5, 3\n1, 5\n5, 1\n2, 4\n4, 2\n"}
-    graphs, _ = read_tu(folder(tmp_path, node_labels="1\n2\n3\n4\n5", **mixed))
+    graphs, *_ = read_tu(folder(tmp_path, node_labels="1\n2\n3\n4\n5", **mixed))
     assert graphs.node_ptr.tolist() == [0, 3, 5]
     assert [graphs.schema.node_types[k] for k in graphs.node_type] == [f"type {k}" for k in (1, 3, 5, 2, 4)]
     assert graphs.edge_ptr.tolist() == [0, 6, 8]
 
 
 def test_a_zip_and_gzipped_files_read_like_a_folder(tmp_path):
-    expected, _ = read_tu(folder(tmp_path / "plain"))
+    expected, *_ = read_tu(folder(tmp_path / "plain"))
     with zipfile.ZipFile(tmp_path / "toy.zip", "w") as archive:
         for what, text in TOY.items():
             archive.writestr(f"toy/toy_{what}.txt", text)
@@ -116,7 +116,7 @@ def test_a_zip_and_gzipped_files_read_like_a_folder(tmp_path):
     for what, text in TOY.items():
         (tmp_path / "packed" / f"toy_{what}.txt.gz").write_bytes(gzip.compress(text.encode()))
     for place in (tmp_path / "toy.zip", tmp_path / "packed"):
-        graphs, _ = read_tu(place)
+        graphs, *_ = read_tu(place)
         assert torch.equal(graphs.edge_index, expected.edge_index)
 
 
@@ -166,7 +166,7 @@ def test_the_reader_agrees_with_that_of_pyg(tmp_path):
     place = folder(
         tmp_path, graph_labels="0\n1\n", node_labels="0\n1\n0\n0\n1\n", edge_labels="0\n0\n1\n1\n0\n0\n1\n1\n"
     )
-    ours, _ = read_tu(place)
+    ours, *_ = read_tu(place)
     theirs, slices, _ = read_tu_data(str(place), "toy")
     assert torch.equal(ours.x[:, 0], theirs.x.argmax(1))
     assert torch.equal(ours.y, theirs.y)

@@ -13,7 +13,6 @@ from graphfnp.chemistry.read_rows import typed_arrays
 from graphfnp.chemistry.sketches import molecule_or_sketch, place_double_bonds, sketch, structure_to_mol, written
 from graphfnp.chemistry.smiles import packed
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.edges import global_edges
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 
@@ -32,8 +31,8 @@ def graphs_from_structures(
     }
     if schema.needs_x:
         tensors["x"] = _given_features(structures, schema)
-    edges = global_edges(tensors["edge_index"], tensors["node_ptr"], tensors["edge_ptr"])
-    tensors["x"] = schema.refeaturised(tensors["x"], edges)
+    elif schema.counts_degrees:
+        tensors["x"] = None
     return PackedGraphs.build(**tensors, y=labels, schema=schema)
 
 

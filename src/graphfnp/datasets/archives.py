@@ -74,6 +74,14 @@ def member_bytes(place: Path, name: str) -> bytes | None:
         ) from error
 
 
+def required_bytes(place: Path, name: str, expected: str) -> bytes:
+    """:func:`member_bytes` of what must be there; ``expected`` says what that is."""
+    content = member_bytes(place, name)
+    if content is None:
+        raise MissingData(f"no {name} in {place}", expected, "add the file")
+    return content
+
+
 def gunzipped(path: Path) -> bytes:
     """The content of a gzip file, if it is not absurdly large."""
     limit = unpacked_limit(path.stat().st_size)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes, numeric_arrays, refused_pickle
+from graphfnp.datasets.dataset import Reading
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges, tidy_edges
+from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 from graphfnp.randomness import derive_seed
@@ -20,8 +21,6 @@ CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
 HOUSE = [*CYCLE, (1, 4)]  # a square 1-2-3-4 under the roof 0
 ARRAYS = "BA_2Motifs.npz"
 PICKLES = ("BA_2Motifs.pkl", "BA-2motif.pkl")  # the names PyG and PGExplainer give it
-
-SCHEMA = Schema(class_names=("cycle", "house"), node_sizes=(DEGREE_SIZE,), features="degree")
 
 
 def generate_ba2motifs(num_graphs: int = 1000, seed: int = 0) -> PackedGraphs:
@@ -44,16 +43,9 @@ def constant_features(graphs: PackedGraphs) -> PackedGraphs:
 
 
 def _packed(edge_index: Tensor, edge_ptr: Tensor, y: Tensor) -> PackedGraphs:
-    node_ptr = torch.arange(len(y) + 1) * (TREE + MOTIF)
-    return PackedGraphs.build(
-        x=degree_feature(global_edges(edge_index, node_ptr, edge_ptr), int(node_ptr[-1])),
-        edge_index=edge_index,
-        node_ptr=node_ptr,
-        edge_ptr=edge_ptr,
-        y=y,
-        schema=SCHEMA,
-        edge_truth=(edge_index >= TREE).all(0),
-    )
+    node_ptr, schema = torch.arange(len(y) + 1) * (TREE + MOTIF), Schema.of_degrees(("cycle", "house"))
+    truth = (edge_index >= TREE).all(0)
+    return PackedGraphs.build(None, edge_index, node_ptr, edge_ptr, y, schema, edge_truth=truth)
 
 
 def _one_graph(motif: list[tuple[int, int]], random: np.random.Generator) -> Tensor:
@@ -66,8 +58,8 @@ def _one_graph(motif: list[tuple[int, int]], random: np.random.Generator) -> Ten
     return torch.cat([edges, edges.flip(0)], dim=1)
 
 
-def read_ba2motifs(place: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """The public file as ``BA_2Motifs.npz`` (adj, x, y), and notes; the original, a pickle, is refused.
+def read_ba2motifs(place: Path) -> Reading:
+    """The public file as ``BA_2Motifs.npz`` (adj, x, y); the original, a pickle, is refused.
 
     Its constant features say nothing, so the degree is the feature here too. In 40 graphs the motif hangs on nothing:
     the linking edge is a self-loop, which goes.
@@ -85,6 +77,6 @@ def read_ba2motifs(place: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
         given = f"{ARRAYS} with adj of shape {adjacency.shape} and y of shape {label.shape}"
         raise InvalidGraphs(given, f"[graphs, {nodes}, {nodes}] and [graphs]", "check the file")
     graph, source, target = np.nonzero(adjacency)
-    node_ptr = np.arange(len(adjacency) + 1) * (TREE + MOTIF)
+    node_ptr = np.arange(len(adjacency) + 1) * nodes
     tidy = tidy_edges(source + node_ptr[graph], target + node_ptr[graph], node_ptr)
-    return _packed(tidy.edge_index, tidy.edge_ptr, torch.as_tensor(label).long()), tidy.notes
+    return Reading(_packed(tidy.edge_index, tidy.edge_ptr, torch.as_tensor(label).long()), tidy.notes)

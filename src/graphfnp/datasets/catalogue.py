@@ -5,20 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphfnp.datasets.ba2motifs import ARRAYS, PICKLES, constant_features, generate_ba2motifs
-from graphfnp.datasets.forms import (
-    Form,
-    SmilesTable,
-    ba2motifs_form,
-    edge_list_form,
-    mutagenicity_form,
-    sst2_form,
-    table_form,
-    tu_files,
-    tu_form,
-)
+from graphfnp.datasets.ba2motifs import ARRAYS, PICKLES, constant_features, generate_ba2motifs, read_ba2motifs
+from graphfnp.datasets.forms import Form, SmilesTable, edge_list_form, table_form, tu_files, tu_form
 from graphfnp.datasets.sources import Files, PackageCopy, located
-from graphfnp.datasets.tu import TUNames
+from graphfnp.datasets.sst2 import read_sst2
+from graphfnp.datasets.tu import TUNames, read_mutagenicity
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.plugins import Registry
 
@@ -27,6 +18,7 @@ MOLECULENET = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets"
 KARATE_CLUB = (
     "https://raw.githubusercontent.com/benedekrozemberczki/karateclub/cb46a91df8dcbeb2570debcf6a9d0c518107a2de"
 )
+PG_EXPLAINER = "https://github.com/flyingdoog/PGExplainer"
 GITHUB_STAND_IN = "stand-in for github_stargazers, not the dataset of the paper"
 
 
@@ -97,13 +89,13 @@ ENTRIES = (
     Entry(
         "mutagenicity", "molecules: are they mutagens (label 0 is the mutagen)", "random",
         4337, 30.32, 30.77, (2401, 1936),
-        (mutagenicity_form(tu_files("Mutagenicity", f"{TU}/Mutagenicity.zip", {
+        (Form(tu_files("Mutagenicity", f"{TU}/Mutagenicity.zip", {
             "Mutagenicity_A.txt": "ae85e22b4b898ebd819d2ed3adc8f06a7bf1cda746b333086472d19b36711145",
             "Mutagenicity_graph_indicator.txt": "88b2d83ff10fad75b3280654061e965976f74e75620058c371ed23567236b4bc",
             "Mutagenicity_graph_labels.txt": "b604c7dcbfdf89193901e32abdcbf9b5b92137414ce22231f00ed65d48ec48f9",
             "Mutagenicity_node_labels.txt": "b429ec418c831d02dc3088b2fe08d11214627850d2bbdacfa9797c0510e70ae7",
             "Mutagenicity_edge_labels.txt": "bf8e783386ac22e6033bbce56d765c0a4336649bd590a6f1e467b27b549f2114",
-        })),),
+        }), read_mutagenicity),),
         facts={"cite": "Kazius et al. 2005; Morris et al., TUDataset, 2020; edge ground truth Luo et al. 2020"},
     ),
     Entry(
@@ -121,20 +113,20 @@ ENTRIES = (
     Entry(
         "sst2", "dependency trees of film-review sentences: negative or positive", "degree_shift",
         70042, 10.199, 9.199, (31120, 38922),
-        (sst2_form(Files(
+        (Form(Files(
             "Graph-SST2",
             tuple(f"Graph-SST2_{part}" for part in (
                 "edge_index.txt", "node_indicator.txt", "graph_labels.txt", "sentence_tokens.json",
             )),
             home="https://github.com/divelab/DIG (Graph-SST2)",
-        )),),
+        ), read_sst2, takes_limit=True),),
         facts={"cite": "Socher et al. 2013; Yuan et al., Explainability in Graph Neural Networks, 2020"},
     ),
     Entry(
         "ba2motifs", "random trees with a five-node cycle or a house (ba2motifs:public: the public file)", "random",
         1000, 25.0, 25.5, (500, 500),
         tuple(
-            ba2motifs_form(Files("BA_2Motifs", (file,), "https://github.com/flyingdoog/PGExplainer/raw/master/dataset"))
+            Form(Files("BA_2Motifs", (file,), f"{PG_EXPLAINER}/raw/master/dataset"), read_ba2motifs)
             for file in (ARRAYS, *PICKLES)
         ),
         generate=generate_ba2motifs,

@@ -15,22 +15,10 @@ from graphfnp.errors import InvalidConfig, listed
 from graphfnp.graphs.labels import label_numbers
 
 FEW = 10  # rows of a class that can hardly be learned, and not be held out
-NO_RESULT = {
-    "nd",
-    "notdetermined",
-    "nottested",
-    "nt",
-    "unknown",
-    "inconclusive",
-    "ambiguous",
-    "tbd",
-    "pending",
-    "missing",
-    "none",
-    "",
-    "error",
-    "failed",
-}  # fmt: skip  - without case and punctuation
+NO_RESULT = {  # without case and punctuation
+    "nd", "notdetermined", "nottested", "nt", "unknown", "inconclusive", "ambiguous", "tbd", "pending", "missing",
+    "none", "", "error", "failed",
+}  # fmt: skip
 
 
 def label_map(given: str | Mapping[str, str] | None) -> dict[str, str]:
@@ -95,16 +83,8 @@ def label_notes(values: Sequence[str]) -> list[str]:
 
 
 SMILES_NAMES = (
-    "smiles",
-    "canonicalsmiles",
-    "isomericsmiles",
-    "smi",
-    "mol",
-    "molecule",
-    "structure",
-    "compound",
-    "drug",
-)
+    "smiles", "canonicalsmiles", "isomericsmiles", "smi", "mol", "molecule", "structure", "compound", "drug",
+)  # fmt: skip
 LABEL_NAMES = ("label", "labels", "y", "class", "target", "activity", "active", "outcome", "category", "pnp", "toxic")
 NAME_NAMES = (
     "name", "title", "compoundname", "moleculename", "drugname", "commonname", "id", "compoundid", "moleculeid",
@@ -118,10 +98,10 @@ MANY_CLASSES = 50
 def smiles_column(table: TextTable, given: str | None = None) -> str:
     """The given column, else a known one, else a usual name that holds molecules, else what holds most of them."""
     if given is not None:
-        return _existing(table, given, "SMILES")
+        return existing_column(table, given, "SMILES")
     if table.smiles is not None:
         return table.smiles
-    for name in _by_name(table, SMILES_NAMES):
+    for name in _by_name(table.names, SMILES_NAMES):
         if name.lower().endswith("smiles") or molecule_share(table[name]) >= 0.5:
             return name
     shares = {name: molecule_share(table[name]) for name in table.names}
@@ -138,19 +118,13 @@ def smiles_column(table: TextTable, given: str | None = None) -> str:
 def label_column(table: TextTable, given: str | None, taken: Collection[str]) -> str | None:
     """The given column, else the first with a usual name; None if there is none."""
     if given is not None:
-        return _existing(table, given, "label")
-    return next((name for name in _by_name(table, LABEL_NAMES) if name not in taken), None)
-
-
-def name_column(names: Sequence[str]) -> str | None:
-    """The column by which people call the rows, if one has a usual name for that."""
-    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names}
-    return next((column for wanted in NAME_NAMES for column in names if plain[column] == wanted), None)
+        return existing_column(table, given, "label")
+    return next((name for name in _by_name(table.names, LABEL_NAMES) if name not in taken), None)
 
 
 def row_names(columns: Mapping[str, Sequence[str]], rows: Sequence[int]) -> list[str | None]:
-    """What people call these rows, where a column says so."""
-    column = name_column(list(columns))
+    """What people call these rows, where a column has a usual name for that."""
+    column = next(iter(_by_name(list(columns), NAME_NAMES)), None)
     return [None if column is None else columns[column][row] or None for row in rows]
 
 
@@ -194,13 +168,13 @@ def _numbers(values: Sequence[str]) -> list[float] | None:
     return numbers if all(map(math.isfinite, numbers)) else None
 
 
-def _by_name(table: TextTable, names: Sequence[str]) -> list[str]:
-    """Columns with one of these names, in the order of ``names``; case and punctuation do not matter."""
-    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in table.names}
-    return [column for wanted in names for column in table.names if plain[column] == wanted]
+def _by_name(columns: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """Columns with a usual name, in the order of those; case and punctuation do not matter."""
+    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in columns}
+    return [column for wanted in usual for column in columns if plain[column] == wanted]
 
 
-def _existing(table: TextTable, given: str, what: str) -> str:
+def existing_column(table: TextTable, given: str, what: str) -> str:
     if given not in table.names:
         raise InvalidConfig(f"{what} column {given!r}", f"one of {listed(table.names, 20)}", "check the name")
     return given

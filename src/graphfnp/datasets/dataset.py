@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,6 +38,16 @@ class Split:
     def from_json(cls, record: Mapping) -> "Split":
         parts = {part: torch.tensor(record[part], dtype=torch.long) for part in PARTS}
         return cls(**parts, how=record.get("how", "given"), notes=tuple(record.get("notes", ())))
+
+
+class Reading(NamedTuple):
+    """What a reader of files found."""
+
+    graphs: PackedGraphs
+    notes: tuple[str, ...] = ()  # what was mended
+    rows: Tensor | None = None  # [graphs]: the row of each; None: graph g is row g
+    problems: tuple[Problem, ...] = ()  # the rows that are no graph
+    split: Split | None = None  # where the reader left graphs out, the parts the others had among all
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,22 +3,17 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from torch import Tensor
-
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.datasets.ba2motifs import read_ba2motifs
-from graphfnp.datasets.columns import read_labels
-from graphfnp.datasets.dataset import Split
+from graphfnp.datasets.columns import existing_column, read_labels
+from graphfnp.datasets.dataset import Reading
 from graphfnp.datasets.reddit import read_edge_lists
 from graphfnp.datasets.sources import Files, cache_folder
-from graphfnp.datasets.sst2 import read_sst2
 from graphfnp.datasets.table_files import TextTable, read_text_table
-from graphfnp.datasets.tu import TUNames, read_mutagenicity, read_tu
+from graphfnp.datasets.tu import TUNames, read_tu
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
-from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.graphs.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -30,10 +25,8 @@ class SmilesTable:
     class_names: tuple[str, ...] | None = None
 
 
-def read_smiles_table(
-    place: Path, file: str, columns: SmilesTable
-) -> tuple[PackedGraphs, tuple[str, ...], Tensor, tuple[Problem, ...]]:
-    """The graphs, notes, the row of each graph, and the rows that are no molecule."""
+def read_smiles_table(place: Path, file: str, columns: SmilesTable) -> Reading:
+    """The molecules of one file of a folder."""
     table = read_text_table(place / file if (place / file).is_file() else place / f"{file}.gz")
     label = _column(table, columns.label, "label")
     y, names = read_labels(table[label], label, columns.class_names)
@@ -42,7 +35,7 @@ def read_smiles_table(
     )
     if graphs is None:
         raise InvalidGraphs(f"{file} without one molecule", "SMILES", "check the file")
-    return graphs, table.notes, rows, problems
+    return Reading(graphs, table.notes, rows, problems)
 
 
 def _column(table: TextTable, chosen: str | int | slice, what: str) -> str:
@@ -52,37 +45,23 @@ def _column(table: TextTable, chosen: str | int | slice, what: str) -> str:
             f"one of {listed(table.names[chosen], 30)}",
             f"name one: --{what} COLUMN",
         )
-    if isinstance(chosen, int):
-        return table.names[chosen]
-    if chosen not in table.names:
-        raise InvalidConfig(f"{what} column {chosen!r}", f"one of {listed(table.names, 30)}", "check the name")
-    return chosen
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What a reader found: graphs, the rows they come from, the rows that are none, and what was mended."""
-
-    graphs: PackedGraphs
-    notes: tuple[str, ...] = ()
-    rows: Tensor | None = None
-    problems: tuple[Problem, ...] = ()
-    split: Split | None = None  # where the reader left graphs out, the parts the others had among all
+    return table.names[chosen] if isinstance(chosen, int) else existing_column(table, chosen, what)
 
 
 @dataclass(frozen=True)
 class Form:
-    """One shape the files of a dataset come in, and what reads it: ``read(place, limit)``."""
+    """One shape the files of a dataset come in, and what reads it."""
 
     files: Files
-    read: Callable[[Path, int | None], Reading]
+    read: Callable[..., Reading]  # of the folder or archive that holds the files
+    takes_limit: bool = False  # read(place, limit) reads no more graphs of each part than that
 
 
 def tu_form(
     name: str, url: str | None = None, sha256: dict[str, str] | None = None, names: TUNames | None = None
 ) -> Form:
     """A TU folder or zip, by its name."""
-    return Form(tu_files(name, url, sha256), lambda place, limit: Reading(*read_tu(place, name, names)))
+    return Form(tu_files(name, url, sha256), partial(read_tu, name=name, names=names))
 
 
 def tu_files(name: str, url: str | None = None, sha256: dict[str, str] | None = None) -> Files:
@@ -92,30 +71,13 @@ def tu_files(name: str, url: str | None = None, sha256: dict[str, str] | None = 
 
 def table_form(files: Files, table: SmilesTable) -> Form:
     """A table with a SMILES column and a label column."""
-    return Form(files, lambda place, limit: Reading(*read_smiles_table(place, files.names[0], table)))
+    return Form(files, partial(read_smiles_table, file=files.names[0], columns=table))
 
 
 def edge_list_form(files: Files) -> Form:
     """A JSON file of edge lists and a table of targets, in this order among the files."""
-    return Form(
-        files, lambda place, limit: Reading(*read_edge_lists(place, files.names[0], files.names[1], ("0", "1")))
-    )
-
-
-def mutagenicity_form(files: Files) -> Form:
-    return Form(files, lambda place, limit: Reading(*read_mutagenicity(place)))
-
-
-def ba2motifs_form(files: Files) -> Form:
-    return Form(files, lambda place, limit: Reading(*read_ba2motifs(place)))
-
-
-def sst2_form(files: Files) -> Form:
-    def read(place: Path, limit: int | None = None) -> Reading:
-        graphs, notes, rows, split = read_sst2(place, limit)
-        return Reading(graphs, notes, rows, split=split)
-
-    return Form(files, read)
+    edges, targets = files.names
+    return Form(files, partial(read_edge_lists, edges_file=edges, target_file=targets, class_names=("0", "1")))
 
 
 def public_form(name: str, label: str | None = None) -> Form:

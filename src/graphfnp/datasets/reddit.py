@@ -7,21 +7,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from graphfnp.datasets.archives import member_bytes
-from graphfnp.errors import InvalidGraphs, MissingData, listed
-from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges, tidy_edges
+from graphfnp.datasets.archives import required_bytes
+from graphfnp.datasets.dataset import Reading
+from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
 
 
-def read_edge_lists(
-    place: str | Path, edges_file: str, target_file: str, class_names: tuple[str, ...]
-) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """Graphs with degree features, in the order of the table, and notes of what had to be mended.
-
-    A graph's nodes are 0 to the largest number in its edges.
-    """
-    place = Path(place)
+def read_edge_lists(place: Path, edges_file: str, target_file: str, class_names: tuple[str, ...]) -> Reading:
+    """Graphs with degree features, in the order of the table; a graph's nodes are 0 to the largest in its edges."""
     lists = _edges_of(place, edges_file)
     targets = _targets(place, target_file)
     missing, extra = sorted(targets.keys() - lists.keys()), sorted(lists.keys() - targets.keys())
@@ -44,36 +39,23 @@ def read_edge_lists(
     node_ptr = pointer_array(np.maximum.reduceat(pairs.max(1), pointer_array(counts)[:-1]) + 1)
     offset = np.repeat(node_ptr[:-1], counts)
     tidy = tidy_edges(pairs[:, 0] + offset, pairs[:, 1] + offset, node_ptr)
-    ptr = torch.from_numpy(node_ptr)
-    graphs = PackedGraphs.build(
-        x=degree_feature(global_edges(tidy.edge_index, ptr, tidy.edge_ptr), int(ptr[-1])),
-        edge_index=tidy.edge_index,
-        node_ptr=ptr,
-        edge_ptr=tidy.edge_ptr,
-        y=torch.tensor(list(targets.values())),
-        schema=Schema(class_names=class_names, node_sizes=(DEGREE_SIZE,), features="degree"),
-    )
-    return graphs, tuple(note for note in tidy.notes if not note.endswith("mirrored"))  # one direction is the format
+    y, schema = torch.tensor(list(targets.values())), Schema.of_degrees(class_names)
+    graphs = PackedGraphs.build(None, tidy.edge_index, torch.from_numpy(node_ptr), tidy.edge_ptr, y, schema)
+    notes = tuple(note for note in tidy.notes if not note.endswith("mirrored"))  # one direction is the format
+    return Reading(graphs, notes)
 
 
 def _edges_of(place: Path, file: str) -> dict[int, list[list[int]]]:
     try:
-        return {int(graph): edges for graph, edges in json.loads(_content(place, file)).items()}
+        return {int(graph): edges for graph, edges in json.loads(required_bytes(place, file, "edges")).items()}
     except (ValueError, AttributeError) as error:
         raise InvalidGraphs(f"{file}: {error}", '{"0": [[u, v], ...], ...}', "mend the file") from error
 
 
 def _targets(place: Path, file: str) -> dict[int, int]:
-    header, *lines = _content(place, file).decode("utf-8-sig").split()
+    _, *lines = required_bytes(place, file, "a line id,target for each graph").decode("utf-8-sig").split() or [""]
     try:
         pairs = [tuple(map(int, line.split(","))) for line in lines]
         return dict(pairs)  # type: ignore[arg-type]
     except ValueError as error:
-        raise InvalidGraphs(f"{file} under {header}: {error}", "lines id,target", "mend the file") from error
-
-
-def _content(place: Path, file: str) -> bytes:
-    content = member_bytes(place, file)
-    if not content:
-        raise MissingData(f"no {file} in {place}", f"{file}, plain or gzipped", "add the file")
-    return content
+        raise InvalidGraphs(f"{file}: {error}", "a header, then lines id,target", "mend the file") from error

@@ -1,8 +1,10 @@
 """Splits: random, stratified, by scaffold, by a column, by degree shift; and a note of what is in two parts."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import torch
 from rdkit import Chem, rdBase
@@ -14,6 +16,7 @@ from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.randomness import stream
 
+NAMES = ("random", "scaffold", "balanced_scaffold", "random_scaffold", "degree_shift")
 FRACTIONS = (0.8, 0.1, 0.1)
 DENSE, SPARSE = 1.76785714, 1.57142857  # directed edges per node of Graph-SST2's training and test graphs
 PART_NAMES = {
@@ -21,6 +24,44 @@ PART_NAMES = {
     "validation": ("valid", "validation", "val", "dev"),
     "test": ("test", "testing"),
 }
+
+
+def chosen_split(
+    graphs: PackedGraphs, how: str | Path | Split, seed: int = 0, duplicates_together: bool = False
+) -> Split:
+    """The split that ``how`` names, or that it holds, with a note of what is in more than one part."""
+    if isinstance(how, Split):
+        return _checked(how, graphs)
+    if how == "random":
+        groups = duplicate_groups(graphs) if duplicates_together else None
+        return duplicate_notes(graphs, random_split(graphs.y, seed=seed, groups=groups))
+    if how == "degree_shift":
+        return duplicate_notes(graphs, degree_shift_split(graphs))
+    if how in NAMES:
+        if graphs.text is None or graphs.schema.kind != "molecule":
+            raise InvalidConfig(f"a {how} split of graphs without SMILES", "molecules given as SMILES", "use random")
+        if how == "scaffold":
+            return scaffold_split(graphs.text, graphs.y)
+        return balanced_scaffold_split(graphs.text, seed, y=graphs.y)
+    if Path(how).is_file():
+        try:
+            return _checked(Split.from_json(json.loads(Path(how).read_text())), graphs)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidConfig(f"{how}: {error}", "a split.json of a run", "check the file") from error
+    raise InvalidConfig(
+        f"split {str(how)!r}", f"one of {', '.join(NAMES)}, a split.json, or a column of a table", "choose one of these"
+    )
+
+
+def _checked(split: Split, graphs: PackedGraphs) -> Split:
+    numbers = torch.cat([split.train, split.validation, split.test])
+    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= len(graphs)):
+        raise InvalidConfig(
+            f"a split with graph numbers {int(numbers.min())} to {int(numbers.max())}",
+            f"numbers 0 to {len(graphs) - 1}",
+            "check that the split belongs to these graphs",
+        )
+    return split
 
 
 def random_split(
@@ -121,54 +162,46 @@ def percent(fractions: Sequence[float]) -> str:
     return "/".join(f"{100 * fraction:g}" for fraction in fractions)
 
 
-def scaffold_split(smiles: Sequence[str], y: Tensor | None = None, chirality: bool = True) -> Split:
+def scaffold_split(smiles: Sequence[str], y: Tensor | None = None) -> Split:
     """Groups sorted by (size, first index) descending, filled greedily into train, validation, test: deterministic.
 
-    ``chirality`` tells stereoisomers of a scaffold apart. It moves BBBP's positives from 82/55/52 to 84/41/53 % and
-    BACE's from 43/56/61 to 40/86/53 %, so the split says which it is.
+    Stereoisomers of a scaffold are told apart, which moves BBBP's positives from 82/55/52 to 84/41/53 % and BACE's from
+    43/56/61 to 40/86/53 %.
     """
-    groups = sorted(_scaffold_groups(smiles, y, chirality), key=lambda group: (len(group), group[0]), reverse=True)
-    return _filled(groups, FRACTIONS, how=f"{_name(chirality)} {percent(FRACTIONS)}")
+    groups = sorted(_scaffold_groups(smiles, y), key=lambda group: (len(group), group[0]), reverse=True)
+    return _filled(groups, FRACTIONS, how=f"scaffold {percent(FRACTIONS)}")
 
 
 def balanced_scaffold_split(
-    smiles: Sequence[str],
-    seed: int = 0,
-    fractions: Sequence[float] = FRACTIONS,
-    y: Tensor | None = None,
-    chirality: bool = True,
+    smiles: Sequence[str], seed: int = 0, fractions: Sequence[float] = FRACTIONS, y: Tensor | None = None
 ) -> Split:
     """Groups in random order, after those larger than half the smaller of validation and test, which train."""
-    groups = _scaffold_groups(smiles, y, chirality)
+    groups = _scaffold_groups(smiles, y)
     count = sum(map(len, groups))
     train_end, validation_end = cut_offs(count, fractions)
     large = min(validation_end - train_end, count - validation_end) / 2
     shuffled = [groups[i] for i in torch.randperm(len(groups), generator=stream(seed, "scaffold split")).tolist()]
     shuffled.sort(key=lambda group: len(group) <= large)
-    return _filled(shuffled, fractions, how=f"balanced {_name(chirality)} {percent(fractions)}, seed {seed}")
+    return _filled(shuffled, fractions, how=f"balanced scaffold {percent(fractions)}, seed {seed}")
 
 
-def scaffold_of(smiles: str, chirality: bool = True) -> str:
+def scaffold_of(smiles: str) -> str:
     """The Bemis-Murcko scaffold's SMILES; '' for a molecule without rings, itself where RDKit finds none."""
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles  # slow to import, and only splits need it
 
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(smiles)
         try:
-            return MurckoScaffoldSmiles(mol=molecule, includeChirality=chirality) if molecule else smiles
+            return MurckoScaffoldSmiles(mol=molecule, includeChirality=True) if molecule else smiles
         except (RuntimeError, ValueError):  # a scaffold RDKit cannot sanitise
             return smiles
 
 
-def _name(chirality: bool) -> str:
-    return "scaffold" if chirality else "scaffold without chirality"
-
-
-def _scaffold_groups(smiles: Sequence[str], y: Tensor | None, chirality: bool) -> list[list[int]]:
+def _scaffold_groups(smiles: Sequence[str], y: Tensor | None) -> list[list[int]]:
     groups: dict[str, list[int]] = {}
     for index, one in enumerate(smiles):
         if y is None or int(y[index]) != UNLABELLED:
-            groups.setdefault(scaffold_of(one, chirality), []).append(index)
+            groups.setdefault(scaffold_of(one), []).append(index)
     return list(groups.values())
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.archives import member_bytes, refused_pickle
-from graphfnp.datasets.dataset import Split
+from graphfnp.datasets.archives import refused_pickle, required_bytes
+from graphfnp.datasets.dataset import Reading, Split
 from graphfnp.datasets.sentence_vectors import SentenceEncoder, mapped, token_vectors
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers
-from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.errors import InvalidGraphs
 from graphfnp.files import atomic
 from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
@@ -25,16 +25,12 @@ CLASSES = ("negative", "positive")
 BERT = f"{NAME}_node_features.npy"  # converted from the .pkl of the published dataset
 
 
-def read_sst2(
-    place: str | Path, limit: int | None = None
-) -> tuple[PackedGraphs, tuple[str, ...], Tensor | None, Split | None]:
+def read_sst2(place: Path, limit: int | None = None) -> Reading:
     """The trees made undirected, with the published BERT features where they are, else vectors of the encoder.
 
-    With ``limit``: the first ``limit`` graphs of each part of the degree-shift split; only their sentences are encoded,
-    and the last two values say which rows they are and which part each is in.
+    With ``limit``: the first ``limit`` graphs of each part of the degree-shift split; only their sentences are encoded.
     ``text`` is the tokens of a graph joined by blanks, so node i is word i.
     """
-    place = Path(place)
     graphs, sentences = read_trees(place)
     features = published_features(place, len(graphs.x))
     rows, split = None, None
@@ -54,7 +50,7 @@ def read_sst2(
         ("trees rebuilt from the text, with another parser than the published ones",) if _is_rebuilt(place) else ()
     )
     made = f"token vectors of {SentenceEncoder.name}" if features is None else f"published features, {x.shape[1]} wide"
-    return packed, (made, *rebuilt), rows, split
+    return Reading(packed, (made, *rebuilt), rows, split=split)
 
 
 def _is_rebuilt(place: Path) -> bool:
@@ -67,9 +63,7 @@ def read_trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
     edges = read_numbers(place, NAME, "edge_index", columns=2)
     owner = read_numbers(place, NAME, "node_indicator")[:, 0] - 1
     label = read_numbers(place, NAME, "graph_labels")[:, 0]
-    content = member_bytes(place, f"{NAME}_sentence_tokens.json")
-    if content is None:
-        raise MissingData(f"no {NAME}_sentence_tokens.json in {place}", "the tokens of every sentence", "add the file")
+    content = required_bytes(place, f"{NAME}_sentence_tokens.json", "the tokens of every sentence")
     try:
         tokens = {int(key): value for key, value in json.loads(content).items()}
     except (ValueError, AttributeError) as error:

@@ -132,12 +132,12 @@ class TextTable:
         return self.columns[self.names.index(name)]
 
 
-def read_text_table(path: Path, encoding: str | None = None) -> TextTable:
+def read_text_table(path: Path) -> TextTable:
     """Every data row of the file; short rows are filled up, and a blank line among them is a row without values."""
     content, kind = file_content(path)
     if kind == ".parquet":
         return _parquet(path, content)
-    text, notes = decoded(content, encoding)
+    text, notes = decoded(content)
     if kind in (".smi", ".smiles"):
         rows = _between([line.strip().split(None, 1) for line in text.splitlines()])
         if rows and rows[0][0].lower() == "smiles":
@@ -176,13 +176,11 @@ def check_no_workbook(path: Path) -> None:
         )
 
 
-def decoded(content: bytes, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:
+def decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
     """The text; UTF-8 unless the bytes say otherwise, with a note where the encoding had to be guessed."""
-    if encoding is None and content.startswith(_UTF16):
-        encoding = "utf-16"
     try:
-        return content.decode(encoding or "utf-8-sig").removeprefix("\ufeff"), ()
-    except (UnicodeDecodeError, LookupError) as error:
+        return content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig").removeprefix("\ufeff"), ()
+    except UnicodeDecodeError as error:
         for guess in ("cp1252", "latin-1"):
             try:
                 return content.decode(guess), (f"read as {guess}: {error}",)
@@ -257,9 +255,9 @@ _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
 
 
-def read_sdf(path: Path, encoding: str | None = None) -> TextTable:
+def read_sdf(path: Path) -> TextTable:
     """SMILES and properties of every record; a record RDKit refuses is a row with RDKit's reason."""
-    text, notes = decoded(file_content(path)[0], encoding)
+    text, notes = decoded(file_content(path)[0])
     records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
     if not records:
         raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")

@@ -20,12 +20,11 @@ from graphfnp.datasets.columns import (
 )
 from graphfnp.datasets.dataset import Dataset, Split
 from graphfnp.datasets.split import (
+    NAMES,
     PART_NAMES,
-    balanced_scaffold_split,
+    chosen_split,
     column_split,
-    duplicate_groups,
     duplicate_notes,
-    random_split,
     scaffold_of,
     scaffold_split,
 )
@@ -34,15 +33,13 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
 FEWEST_FOR_SCAFFOLDS = 100  # labelled molecules
-SPLITS = ("random", "scaffold", "balanced_scaffold")
 
 
 def read_table(
     path: Path | str,
     smiles: str | None = None,
     label: str | None = None,
-    split: str | None = None,
-    encoding: str | None = None,
+    split: str | Path | Split | None = None,
     *,
     class_names: Sequence[str] | None = None,
     classes: str | Sequence[str] | None = None,
@@ -56,14 +53,14 @@ def read_table(
 ) -> Dataset:
     """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the file.
 
-    ``split`` is random, scaffold, balanced_scaffold or the name of a column; by default a column called split, or else
-    what :func:`usual_split` finds. ``allow_unlabelled`` accepts a table without a label column. ``classes``
+    ``split`` is what :func:`chosen_split` takes or the name of a column; by default a column called split, or else what
+    :func:`usual_split` finds. ``allow_unlabelled`` accepts a table without a label column. ``classes``
     ("inactive,active") are the labels that count, in their order; ``map_labels`` ("Active=active,n.d.=") renames
     labels, or leaves their rows out. ``standardise`` reads every molecule in its standard form.
     """
     path = Path(path)
     is_sdf = Path(path.name.lower().removesuffix(".gz")).suffix in (".sdf", ".sd")
-    table = (read_sdf if is_sdf else read_text_table)(path, encoding)
+    table = (read_sdf if is_sdf else read_text_table)(path)
     molecules = smiles_column(table, smiles)
     if smiles is None and table.smiles is None and len(molecules) > 1 and molecule_share([molecules]) == 1:
         table = _with_header_as_row(table)
@@ -104,7 +101,7 @@ def read_table(
         chosen = duplicate_notes(graphs, replace(chosen, how=f"column {parts!r}"))
     else:
         usual = "random" if allow_unlabelled else usual_split(graphs)  # who only predicts needs no parts
-        chosen = split_molecules(graphs, split or usual, seed, duplicates_together)
+        chosen = chosen_split(graphs, split or usual, seed, duplicates_together)
         if split is None and not allow_unlabelled:
             chosen = replace(chosen, notes=(*chosen.notes, _why(chosen)))
     columns = dict(zip(table.names, table.columns, strict=True))
@@ -136,18 +133,6 @@ def _why(split: Split) -> str:
     return "split at random: there are too few molecules or scaffolds to have every class in every part by scaffold"
 
 
-def split_molecules(graphs: PackedGraphs, split: str, seed: int = 0, duplicates_together: bool = False) -> Split:
-    """A split by name, with a note of molecules in more than one part."""
-    if split == "random":
-        groups = duplicate_groups(graphs) if duplicates_together else None
-        return duplicate_notes(graphs, random_split(graphs.y, seed=seed, groups=groups))
-    if split == "scaffold":
-        return scaffold_split(graphs.text or (), y=graphs.y)
-    if split == "balanced_scaffold":
-        return balanced_scaffold_split(graphs.text or (), seed, y=graphs.y)
-    raise InvalidConfig(f"split {split!r}", f"one of {', '.join(SPLITS)}, or the name of a column", "check the name")
-
-
 def summary(dataset: Dataset, limit: int = 10) -> str:
     """How many rows became graphs, of which class, and which rows did not and why; rows are counted from 0."""
     graphs, problems = dataset.graphs, dataset.problems
@@ -171,10 +156,11 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
     return "\n".join(lines)
 
 
-def _split_column(table: TextTable, split: str | None) -> str | None:
+def _split_column(table: TextTable, split: str | Path | Split | None) -> str | None:
     """The column named by the user, or one called split that speaks of train and test."""
     if split is not None:
-        return split if split in table.names and split not in SPLITS else None
+        name = split.removeprefix("column:") if isinstance(split, str) else ""
+        return name if name in table.names and name not in NAMES else None
     known = {"", *(alias for aliases in PART_NAMES.values() for alias in aliases)}
     for name in table.names:
         if name.lower() == "split" and {value.lower() for value in table[name]} <= known:

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.archives import member_bytes
+from graphfnp.datasets.dataset import Reading
 from graphfnp.datasets.tu_text import read_labels, read_names, read_numbers
 from graphfnp.errors import InvalidGraphs, MissingData, listed
-from graphfnp.graphs.edges import DEGREE_SIZE, Integers, TidyEdges, degree_feature, global_edges, tidy_edges
+from graphfnp.graphs.edges import DEGREE_SIZE, Integers, TidyEdges, tidy_edges
 from graphfnp.graphs.labels import label_numbers
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
@@ -30,14 +31,11 @@ class TUNames:
     edges: Mapping[int, str] = field(default_factory=dict)
 
 
-def read_tu(
-    place: str | Path, name: str | None = None, names: TUNames | None = None
-) -> tuple[PackedGraphs, tuple[str, ...]]:
-    """Graphs of a TU folder or zip, and notes of what had to be mended.
+def read_tu(place: Path, name: str | None = None, names: TUNames | None = None) -> Reading:
+    """Graphs of a TU folder or zip.
 
     Node labels are the features; without them the node attributes; without both the degree.
     """
-    place = Path(place)
     name = name or tu_name(place)
     names = names or TUNames()
     said = read_names(place, name)
@@ -48,19 +46,18 @@ def read_tu(
     tidy = tidy_edges(source, target, node_ptr)
     edge_attr, edge_part = _edge_types(place, name, tidy, {**said["edge"], **names.edges}, len(source))
     truth = read_numbers(place, name, "edge_gt", rows=len(source), optional=True)
-    ptr = torch.from_numpy(node_ptr)
-    x, node_part, notes = _nodes(place, name, order, tidy, ptr, {**said["node"], **names.nodes})
+    x, node_part, notes = _nodes(place, name, order, {**said["node"], **names.nodes})
     y, class_names = label_numbers(labels)
     called = {str(value): word for value, word in {**said["class"], **names.classes}.items()}
     schema = Schema(
         class_names=tuple(called.get(one, one) for one in class_names), kind=names.kind, **node_part, **edge_part
     )
     graphs = PackedGraphs.build(
-        x, tidy.edge_index, ptr, tidy.edge_ptr, y, schema, edge_attr,
-        node_type=x[:, 0] if "node_types" in node_part else None,
+        x, tidy.edge_index, torch.from_numpy(node_ptr), tidy.edge_ptr, y, schema, edge_attr,
+        node_type=None if x is None or "node_types" not in node_part else x[:, 0],
         edge_truth=None if truth is None else torch.from_numpy(truth[tidy.row, 0] != 0),
     )  # fmt: skip
-    return graphs, (*tidy.notes, *notes)
+    return Reading(graphs, (*tidy.notes, *notes))
 
 
 def tu_name(place: Path) -> str:
@@ -124,8 +121,8 @@ def _edges(pairs: Integers, owner: Integers, order: Integers, name: str) -> tupl
 
 
 def _nodes(
-    place: Path, name: str, order: Integers, tidy: TidyEdges, ptr: Tensor, called: Mapping[int, str]
-) -> tuple[Tensor, dict[str, Any], tuple[str, ...]]:
+    place: Path, name: str, order: Integers, called: Mapping[int, str]
+) -> tuple[Tensor | None, dict[str, Any], tuple[str, ...]]:
     labels = read_numbers(place, name, "node_labels", rows=len(order), optional=True)
     if labels is not None:
         values = [np.unique(column, return_inverse=True) for column in labels[order].T]
@@ -139,8 +136,7 @@ def _nodes(
     attributes = read_numbers(place, name, "node_attributes", rows=len(order), optional=True, whole=False)
     if attributes is not None:
         return torch.from_numpy(attributes[order]).float(), {"node_width": attributes.shape[1]}, ()
-    x = degree_feature(global_edges(tidy.edge_index, ptr, tidy.edge_ptr), len(order))
-    return x, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}, ()
+    return None, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}, ()
 
 
 def _edge_types(
@@ -168,13 +164,13 @@ NAMES = TUNames(
 )
 
 
-def read_mutagenicity(place: Path) -> tuple[PackedGraphs, tuple[str, ...]]:
+def read_mutagenicity(place: Path) -> Reading:
     """The TU files; edges of ``edge_gt`` where that file is, else those of the same groups found here."""
-    graphs, notes = read_tu(place, "Mutagenicity", NAMES)
-    if graphs.edge_truth is None:
-        graphs = replace(graphs, edge_truth=amino_and_nitro_edges(graphs))
-        notes = (*notes, "edge ground truth found by structure: bonds of NH2 and NO2")
-    return graphs, notes
+    reading = read_tu(place, "Mutagenicity", NAMES)
+    if reading.graphs.edge_truth is not None:
+        return reading
+    graphs = replace(reading.graphs, edge_truth=amino_and_nitro_edges(reading.graphs))
+    return Reading(graphs, (*reading.notes, "edge ground truth found by structure: bonds of NH2 and NO2"))
 
 
 def amino_and_nitro_edges(graphs: PackedGraphs) -> Tensor:
@@ -182,10 +178,9 @@ def amino_and_nitro_edges(graphs: PackedGraphs) -> Tensor:
 
     This is exactly the published ground truth.
     """
-    assert graphs.node_type is not None
     kinds = graphs.schema.node_types
     source, target = graphs.global_edge_index
-    is_a = {atom: graphs.node_type == kinds.index(atom) for atom in ("N", "H", "O")}
+    is_a = {atom: graphs.x[:, 0] == kinds.index(atom) for atom in ("N", "H", "O")}
     count = {atom: torch.bincount(target[mask[source]], minlength=len(graphs.x)) for atom, mask in is_a.items()}
     nitrogen = is_a["N"] & (torch.bincount(target, minlength=len(graphs.x)) == 3)
     amino = nitrogen & (count["H"] == 2) & (count["O"] == 0)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphfnp.datasets.archives import member_bytes
-from graphfnp.errors import InvalidGraphs, MissingData, listed
+from graphfnp.datasets.archives import member_bytes, required_bytes
+from graphfnp.errors import InvalidGraphs, listed
 
-REQUIRED = ("A", "graph_indicator", "graph_labels")
+
+def _required_files(name: str) -> str:
+    return ", ".join(f"{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels"))
 
 
 def read_numbers(
@@ -19,11 +21,9 @@ def read_numbers(
 ) -> Any:  # fmt: skip
     """One file as an array [lines, columns], whole numbers unless said otherwise; None if optional and not there."""
     file = f"{name}_{what}.txt"
-    content = member_bytes(place, file)
-    if content is None:
-        if optional:
-            return None
-        raise MissingData(f"no {file} in {place}", ", ".join(f"{name}_{one}.txt" for one in REQUIRED), "add the file")
+    if optional and member_bytes(place, file) is None:
+        return None
+    content = required_bytes(place, file, _required_files(name))
     if not content.strip():
         values = np.zeros((0, columns or 1))
     else:
@@ -70,9 +70,7 @@ def _strange(values: Any, whole: bool) -> list[str]:
 def read_labels(place: Path, name: str) -> list[int | str]:
     """One label for each graph: whole numbers, or any words."""
     file = f"{name}_graph_labels.txt"
-    content = member_bytes(place, file)
-    if content is None:
-        raise MissingData(f"no {file} in {place}", ", ".join(f"{name}_{one}.txt" for one in REQUIRED), "add the file")
+    content = required_bytes(place, file, _required_files(name))
     words = [line.strip() for line in content.decode("utf-8-sig", errors="replace").splitlines() if line.strip()]
     if not words:
         raise InvalidGraphs(f"an empty {file}", "one label for each graph", "add the labels")

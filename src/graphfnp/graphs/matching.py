@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 
 
@@ -29,7 +28,8 @@ def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
     )  # fmt: skip
 
 
-def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tensor | None]:
+def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor | None, Tensor | None]:
+    """Features and types; no features where they are the degrees."""
     own, x = graphs.schema, graphs.x
     node_type = graphs.node_type if own.node_types == schema.node_types else None
     if schema.counts_degrees:
@@ -37,24 +37,17 @@ def _matching_nodes(graphs: PackedGraphs, schema: Schema) -> tuple[Tensor, Tenso
             warnings.warn(
                 "the model sees node degrees only: the node features of these graphs are left out", stacklevel=3
             )
-        return degree_feature(graphs.global_edge_index, len(x)), None
+        return None, None
     if own.counts_degrees:
         raise InvalidGraphs("graphs without node features", _expected_features(schema), "give x as in training")
-    if schema.is_continuous:
-        if own.node_sizes == (schema.node_width,):  # a few graphs can look one-hot by chance
-            return torch.nn.functional.one_hot(x[:, 0].long(), schema.node_width).float(), node_type
-        if not own.is_continuous or own.node_width != schema.node_width:
-            raise InvalidGraphs(
-                _given_features(own), _expected_features(schema), "use the features of the training graphs"
-            )
-        return x, node_type
-    if own.is_continuous or own.num_columns != schema.num_columns:
+    if schema.is_continuous and own.node_sizes == (schema.node_width,):  # a few graphs can look one-hot by chance
+        return torch.nn.functional.one_hot(x[:, 0].long(), schema.node_width).float(), node_type
+    given, expected = ((one.is_continuous, one.num_columns, one.has_atom_features) for one in (own, schema))
+    if given != expected:
         raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
     if own.features == schema.features == "types":
         x = _renamed(x, own.node_types, schema.node_types, "node types")
         return x, x[:, 0]
-    if own.has_atom_features != schema.has_atom_features:
-        raise InvalidGraphs(_given_features(own), _expected_features(schema), "use the features of the training graphs")
     return x, node_type
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from graphfnp.graphs.checks import UNLABELLED as UNLABELLED
 from graphfnp.graphs.checks import check
-from graphfnp.graphs.edges import global_edges
+from graphfnp.graphs.edges import degree_feature, global_edges
 from graphfnp.graphs.pointers import owners, pointers, ranges
 from graphfnp.graphs.schema import Origin as Origin
 from graphfnp.graphs.schema import Schema as Schema
@@ -92,7 +92,7 @@ class PackedGraphs:
     @classmethod
     def build(
         cls,
-        x: Tensor,
+        x: Tensor | None,
         edge_index: Tensor,
         node_ptr: Tensor,
         edge_ptr: Tensor,
@@ -104,16 +104,23 @@ class PackedGraphs:
         text: Sequence[str] | None = None,
         origin: tuple[Origin, ...] | None = None,
     ) -> "PackedGraphs":
-        """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways."""
+        """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways.
+
+        Without ``x`` the features are the degrees, as the schema must say.
+        """
         graphs = cls(
-            x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
+            torch.zeros(int(node_ptr[-1]), 1, dtype=torch.long) if x is None else x,
+            edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
             None if text is None else tuple(text), origin=origin,
         )  # fmt: skip
         check(graphs)
-        source, target = graphs.global_edge_index
-        key = target * max(len(x), 1) + source
+        source, target = edges = graphs.global_edge_index
+        if x is None:  # only now the edges are known to have nodes
+            graphs = replace(graphs, x=degree_feature(edges, len(graphs.x)))
+        count = max(len(graphs.x), 1)
+        key = target * count + source
         order = torch.argsort(key)
-        mirrored = torch.sort(source * max(len(x), 1) + target).values
+        mirrored = torch.sort(source * count + target).values
         pick = None if (order.diff() == 1).all() else order
         sorted_fields: dict[str, Any] = {
             name: value if value is None or pick is None else value[..., pick] if name == "edge_index" else value[pick]

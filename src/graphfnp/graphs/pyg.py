@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature, global_edges
+from graphfnp.graphs.edges import DEGREE_SIZE
 from graphfnp.graphs.labels import label_numbers
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointers
@@ -149,16 +149,14 @@ def _pack(
     if schema is not None:
         numbers = torch.tensor([UNLABELLED if label is None else label for label in labels])
         return PackedGraphs.build(
-            columns["x"], edge_index, node_ptr, edge_ptr, numbers, schema,  # type: ignore[arg-type]
+            columns["x"], edge_index, node_ptr, edge_ptr, numbers, schema,
             columns["edge_attr"], columns["node_type"], edge_truth, text,
         )  # fmt: skip
     y, names = label_numbers(labels, class_names)
     x, node_part = _node_features(columns["x"])
     edge_attr, edge_part = _edge_features(columns["edge_attr"])
     node_type = columns.get("node_type")
-    if x is None:
-        x = _safe_degrees(global_edges(edge_index, node_ptr, edge_ptr), int(node_ptr[-1]))
-    elif node_part.get("features") == "types":
+    if x is not None and node_part.get("features") == "types":
         node_type = x[:, 0]
     if node_type is not None and "node_types" not in node_part:
         node_part["node_types"] = _numbered("type", int(node_type.max()) + 1)
@@ -286,9 +284,3 @@ def _attribute_names(values: Any) -> dict[Any, int]:
     """Number of each value of a NetworkX attribute; empty when some node or edge has none."""
     found = set(values)
     return {} if not found or None in found else {value: k for k, value in enumerate(sorted(found, key=str))}
-
-
-def _safe_degrees(edges: Tensor, num_nodes: int) -> Tensor:
-    """Degrees where the edges are sane; zeros otherwise, for the check of PackedGraphs.build to name the edge."""
-    inside = not edges.numel() or (int(edges.min()) >= 0 and int(edges.max()) < num_nodes)
-    return degree_feature(edges, num_nodes) if inside else torch.zeros(num_nodes, 1, dtype=torch.long)

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
-from graphfnp.graphs.edges import degree_feature
+from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class Schema:
     edge_types: tuple[str, ...] = ("edge",)  # names of the first column of edge_attr
     features: Literal["types", "degree", "molecule", "given"] = "given"  # how x follows from the structure
     standardise: bool = False  # are molecules read in their standard form?
+
+    @classmethod
+    def of_degrees(cls, class_names: tuple[str, ...]) -> "Schema":
+        """Plain graphs, of whose nodes only the degree is known."""
+        return cls(class_names, node_sizes=(DEGREE_SIZE,), features="degree")
 
     def to_json(self) -> dict[str, Any]:
         """As before there were standard forms, where there is none."""
