@@ -7,11 +7,12 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
+from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx, to_data_list
+from graphfnp.graphs.pyg import from_data_list, from_networkx, to_data_list
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # 0 - 1 - 2
 
@@ -141,8 +142,8 @@ class InMemory(InMemoryDataset):
 def test_an_in_memory_dataset_is_packed_like_its_list(with_x):
     data = [path(one_hot(0, i % 3, 1) if with_x else None, torch.tensor([i % 2])) for i in range(6)]
     dataset = InMemory(data)
-    assert equal(from_dataset(dataset), from_data_list(data))
-    assert equal(from_dataset(dataset[2:5]), from_dataset(dataset).select([2, 3, 4]))
+    assert equal(load(dataset).graphs, from_data_list(data))
+    assert equal(load(dataset[2:5]).graphs, from_data_list(data[2:5]))
 
 
 def test_the_transform_of_a_dataset_is_applied():
@@ -150,7 +151,7 @@ def test_the_transform_of_a_dataset_is_applied():
         return path(item.x + 0.5, item.y)
 
     dataset = InMemory([path(one_hot(0, 1, 2), torch.tensor([0]))] * 2, transform=shifted)
-    assert from_dataset(dataset).schema.is_continuous
+    assert load(dataset).graphs.schema.is_continuous
 
 
 # ------------------------------------------------------------------------ NetworkX

@@ -10,10 +10,9 @@ from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed
-from graphfnp.graphs.foreign import is_data
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
 from graphfnp.graphs.problem import Problem, Read
-from graphfnp.graphs.pyg import from_data_list
+from graphfnp.graphs.pyg import from_data_list, is_data
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -16,10 +16,9 @@ from graphfnp.datasets.split import chosen_split
 from graphfnp.datasets.tables import read_table, standard_notes
 from graphfnp.datasets.tu import read_tu
 from graphfnp.errors import InvalidConfig, MissingData
-from graphfnp.graphs.foreign import is_data, is_dataset, is_networkx
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
-from graphfnp.graphs.pyg import from_data_list, from_dataset, from_networkx
+from graphfnp.graphs.pyg import from_data_list, from_networkx, is_data, is_dataset, is_networkx
 
 
 def limited(split: Split, limit: int) -> Split:
@@ -225,7 +224,8 @@ def _in_memory(source: Any, labels: Sequence[int | str] | None, class_names: Seq
     if isinstance(source, PackedGraphs):
         return Found("graphs", Reading(source))
     if is_dataset(source):
-        return Found(getattr(source, "name", type(source).__name__), Reading(from_dataset(source, class_names)))
+        graphs = from_data_list([source[i] for i in range(len(source))], class_names)
+        return Found(getattr(source, "name", type(source).__name__), Reading(graphs))
     if isinstance(source, Sequence) and source and all(map(is_networkx, source)):
         return Found("graphs", Reading(from_networkx(source, labels, class_names)))
     if isinstance(source, Sequence) and source and all(map(is_data, source)):

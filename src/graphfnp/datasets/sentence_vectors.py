@@ -127,12 +127,8 @@ def token_vectors(
     rows = sum(map(len, sentences))
     if not path.exists():
         _compute(sentences, encoder or SentenceEncoder(), path, (rows, WIDTH))
-    return mapped(path, (rows, WIDTH))
-
-
-def mapped(path: Path, shape: tuple[int, int]) -> Tensor:
-    """A float16 file as a tensor that lives on disk; writing to the tensor never reaches the file."""
-    return torch.from_numpy(np.memmap(path, dtype=np.float16, mode="c", shape=shape))
+    # A tensor that lives on disk; writing to the tensor never reaches the file.
+    return torch.from_numpy(np.memmap(path, dtype=np.float16, mode="c", shape=(rows, WIDTH)))
 
 
 def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path, shape: tuple[int, int]) -> None:

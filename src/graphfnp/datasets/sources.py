@@ -3,6 +3,7 @@
 import hashlib
 import http.client
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -165,15 +166,10 @@ def _transfer(url: str, part: Path) -> None:
         part.open("wb") as out,
         Progress(console=Console(stderr=True), transient=True) as progress,
     ):
-        length = response.headers.get("Content-Length")
-        task = progress.add_task(url.rsplit("/", 1)[1], total=int(length) if length else None)
-        received = 0
-        while chunk := response.read(1 << 16):
-            out.write(chunk)
-            received += len(chunk)
-            progress.update(task, completed=received)
-        if length and received != int(length):
-            raise OSError(f"the transfer broke off after {received} of {length} bytes")
+        length = int(response.headers.get("Content-Length") or 0)
+        shutil.copyfileobj(progress.wrap_file(response, length, description=url.rsplit("/", 1)[1]), out)
+        if length and out.tell() != length:
+            raise OSError(f"the transfer broke off after {out.tell()} of {length} bytes")
 
 
 def _no_download(url: str, error: Exception, target: Path) -> MissingData:

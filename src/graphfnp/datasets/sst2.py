@@ -1,6 +1,5 @@
 """Graph-SST2: a dependency tree for each sentence, a contextual vector for each token."""
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -10,12 +9,10 @@ from torch import Tensor
 
 from graphfnp.datasets.archives import refused_pickle, required_bytes
 from graphfnp.datasets.dataset import Reading, Split
-from graphfnp.datasets.sentence_vectors import SentenceEncoder, mapped, token_vectors
-from graphfnp.datasets.sources import cache_folder
+from graphfnp.datasets.sentence_vectors import SentenceEncoder, token_vectors
 from graphfnp.datasets.split import degree_shift_split
 from graphfnp.datasets.tu_text import read_numbers
 from graphfnp.errors import InvalidGraphs
-from graphfnp.files import atomic
 from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointer_array
@@ -87,25 +84,17 @@ def read_trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
 
 
 def published_features(place: Path, num_nodes: int) -> Tensor | None:
-    """The BERT features of the published dataset, [nodes, 768], kept in the cache as float16; None if not there."""
+    """The BERT features of the published dataset, [nodes, 768], which stay on disk; None if not there."""
     source = place / BERT
     if not source.is_file():
         if (pickled := source.with_suffix(".pkl")).is_file():
             opened = f"import numpy, pickle; x = pickle.load(open('{pickled.name}', 'rb'))"
             raise refused_pickle(pickled, BERT, f"{opened}; numpy.save('{BERT}', numpy.asarray(x))")
         return None
-    facts = source.stat()
-    key = hashlib.blake2b(
-        f"{source.resolve()}/{facts.st_size}/{facts.st_mtime_ns}".encode(), digest_size=16
-    ).hexdigest()
-    path = cache_folder() / "vectors" / f"{key}.f16"
-    if not path.exists():
-        try:
-            features = np.load(source, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InvalidGraphs(f"{BERT}: {error}", "an array of numbers", "convert the file again") from error
-        if features.ndim != 2 or len(features) != num_nodes:
-            raise InvalidGraphs(f"{BERT} of shape {features.shape}", f"[{num_nodes}, dims]", "check the files")
-        with atomic(path) as temporary:
-            features.astype(np.float16).tofile(temporary)
-    return mapped(path, (num_nodes, path.stat().st_size // (2 * num_nodes)))
+    try:
+        features = torch.from_numpy(np.load(source, mmap_mode="c", allow_pickle=False))
+    except (OSError, ValueError, EOFError, TypeError) as error:
+        raise InvalidGraphs(f"{BERT}: {error}", "an array of numbers", "convert the file again") from error
+    if features.ndim != 2 or len(features) != num_nodes:
+        raise InvalidGraphs(f"{BERT} of shape {tuple(features.shape)}", f"[{num_nodes}, dims]", "check the files")
+    return features

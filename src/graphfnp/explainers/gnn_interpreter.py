@@ -16,7 +16,7 @@ from graphfnp.explainers.centroids import PER_CLASS
 from graphfnp.explainers.untouched import untouched
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.pointers import pointers
-from graphfnp.graphs.structure import Structure
+from graphfnp.graphs.structure import Structure, largest_piece
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.rationales import Rationales
 from graphfnp.networks.features import NodeInput
@@ -47,6 +47,7 @@ class Drawn:
 
     node: Tensor  # [graphs, nodes, kinds]
     edge: Tensor  # [graphs, pairs, 1 + edge kinds]; the first choice is "no edge"
+    pairs: Tensor  # [2, pairs]: the nodes that an edge would join
 
 
 class GraphDistributions(nn.Module):
@@ -64,7 +65,8 @@ class GraphDistributions(nn.Module):
     def draw(self, draws: int, temperature: float) -> Drawn:
         """``draws`` graphs of the first distribution, then of the next ones."""
         logits = (self.kind.repeat_interleave(draws, 0), self.edge.repeat_interleave(draws, 0))
-        return Drawn(*(gumbel_softmax(scores, temperature, hard=True) for scores in logits))
+        node, edge = (gumbel_softmax(scores, temperature, hard=True) for scores in logits)
+        return Drawn(node, edge, self.pairs)
 
 
 def interpreter_rationales(
@@ -88,18 +90,18 @@ def interpreter_rationales(
     with untouched(classifier), isolated(seed, "gnn-interpreter"):
         learned = GraphDistributions(len(label), config.nodes, blocks)
         optimiser = torch.optim.Adam(learned.parameters(), lr=config.learning_rate)
-        repeated = label.repeat_interleave(config.draws)
         for _ in range(config.steps):
             drawn = learned.draw(config.draws, config.temperature)
-            score = _score(classifier, blocks, drawn, learned.pairs, repeated, centre, config)
+            log_probability, similarity = _seen(classifier, blocks, drawn, label, centre)
+            score = (log_probability + config.similarity_weight * similarity).view(-1, config.draws)
             # Distributions share no weight: the sum of their losses trains each by itself.
-            loss = _penalty(learned, blocks, config).sum() - score.view(-1, config.draws).mean(1).sum()
+            loss = _penalty(learned, blocks, config).sum() - score.mean(1).sum()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
         with torch.no_grad():
             final = learned.draw(config.candidates, config.temperature)
-        structures = [_structure(blocks, final, learned.pairs, g) for g in range(len(final.node))]
+        structures = [_structure(blocks, final, g) for g in range(len(final.node))]
     return _best(classifier, blocks, structures, label, centre, config)
 
 
@@ -112,32 +114,26 @@ def class_means(classifier: GraphClassifier, graphs: PackedGraphs) -> Tensor:
     return torch.stack([(part if len(part) else seen.embedding).mean(0) for part in members])
 
 
-def _score(
-    classifier: GraphClassifier,
-    blocks: BuildingBlocks,
-    drawn: Drawn,
-    pairs: Tensor,
-    label: Tensor,
-    centre: Tensor,
-    config: GNNInterpreterConfig,
-) -> Tensor:
-    """[graphs]: log p(class) + mu cos; gradients reach the drawn choices."""
-    batch, mask, node = _batch(blocks, drawn, pairs)
+def _seen(
+    classifier: GraphClassifier, blocks: BuildingBlocks, drawn: Drawn, label: Tensor, centre: Tensor
+) -> tuple[Tensor, Tensor]:
+    """[graphs], [graphs]: log p(class) and cosine to the centre; gradients reach the drawn choices."""
+    batch, mask, node = _batch(blocks, drawn)
+    draws = batch.num_graphs // len(label)  # of each rationale
     with _relaxed_inputs(classifier, blocks, batch, mask, node):
         encoded = classifier.encode(batch)
         embedding = classifier.embed(encoded)
         logits = classifier.draw_logits(encoded, 8)
-    log_probability = logits.log_softmax(-1).mean(0).gather(1, label[:, None]).squeeze(1)
-    similarity = cosine_similarity(embedding, centre.repeat_interleave(config.draws, 0))
-    return log_probability + config.similarity_weight * similarity
+    log_probability = logits.log_softmax(-1).mean(0).gather(1, label.repeat_interleave(draws)[:, None]).squeeze(1)
+    return log_probability, cosine_similarity(embedding, centre.repeat_interleave(draws, 0))
 
 
-def _batch(blocks: BuildingBlocks, drawn: Drawn, pairs: Tensor) -> tuple[Batch, Tensor, Tensor]:
+def _batch(blocks: BuildingBlocks, drawn: Drawn) -> tuple[Batch, Tensor, Tensor]:
     """The drawn graphs without isolated nodes; the choice of each edge [edges] and of each node [nodes, kinds]."""
     graphs, nodes, _ = drawn.node.shape
     graph, pair = torch.where(drawn.edge[..., 0] < 0.5)
     kind = drawn.edge[graph, pair, 1:].argmax(-1)
-    ends = pairs[:, pair] + graph * nodes  # [2, undirected edges]
+    ends = drawn.pairs[:, pair] + graph * nodes  # [2, undirected edges]
     used = torch.zeros(graphs * nodes, dtype=torch.bool)
     used[ends.flatten()] = True
     used.view(graphs, nodes)[:, 0] |= ~used.view(graphs, nodes).any(1)  # a graph has at least one node
@@ -193,18 +189,11 @@ def _penalty(learned: GraphDistributions, blocks: BuildingBlocks, config: GNNInt
     return config.size_weight * excess.square() + config.room_weight * torch.relu(at_node - room).sum(1)
 
 
-def _structure(blocks: BuildingBlocks, drawn: Drawn, pairs: Tensor, graph: int) -> Structure:
+def _structure(blocks: BuildingBlocks, drawn: Drawn, graph: int) -> Structure:
     """The largest connected piece of a drawn graph."""
     choice = drawn.edge[graph].argmax(-1)
-    edges = [(*pairs[:, pair].tolist(), int(choice[pair]) - 1) for pair in torch.where(choice > 0)[0].tolist()]
-    reach = torch.eye(drawn.node.shape[1])
-    for i, j, _ in edges:
-        reach[i, j] = reach[j, i] = 1
-    reach = torch.linalg.matrix_power(reach, len(reach)) > 0
-    kept = torch.where(reach[int(reach.sum(1).argmax())])[0].tolist()
-    number = {node: position for position, node in enumerate(kept)}
-    kinds = drawn.node[graph].argmax(-1)[kept].tolist()
-    return blocks.structure(kinds, [(number[i], number[j], kind) for i, j, kind in edges if i in number])
+    edges = [(*drawn.pairs[:, pair].tolist(), int(choice[pair]) - 1) for pair in torch.where(choice > 0)[0].tolist()]
+    return largest_piece(blocks.structure(drawn.node[graph].argmax(-1).tolist(), edges))
 
 
 @torch.no_grad()

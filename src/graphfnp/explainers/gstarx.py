@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
 
 import numpy as np
 import torch
@@ -21,15 +20,13 @@ class GStarXConfig:
 
     max_sample_size: int = 10  # nodes of one game; a larger graph is covered by one game around each node
     sparsity: float = 0.5  # the share of nodes the answer must leave out
-    average: tuple[float, ...] | None = None  # mean probability of each class over a dataset; None: that of nothing
-    sampling: Literal["connected", "random"] = "connected"  # games between connected nodes, or any nodes
     filling: Filling = "split"
 
 
 class GStarX(CoalitionExplainer):
     """Masks are values over the highest value, for the best nodes with a positive value; 0 for the others.
 
-    The worth of a coalition is its probability minus the average ("norm_prob").
+    The worth of a coalition is its probability minus that of no node.
     """
 
     def __init__(self, config: GStarXConfig | None = None, seed: int = 0) -> None:
@@ -47,10 +44,9 @@ def node_scores(game: Game, config: GStarXConfig, seed: int = 0) -> Search[list[
     parts = [part for nodes in samples for part in components(nodes, game.neighbours)]
     sets = {part: connected_sets(part, game.neighbours) for part in parts}
     yield [0, *dict.fromkeys(nodes for some in sets.values() for nodes in some)]
-    average = game.worth[0] if config.average is None else config.average[game.target]
     total, count = np.zeros(game.num_nodes), np.zeros(game.num_nodes)
     values = {
-        part: hamiache_navarro(lambda nodes: game.worth[nodes] - average, some, game.neighbours)
+        part: hamiache_navarro(lambda nodes: game.worth[nodes] - game.worth[0], some, game.neighbours)
         for part, some in sets.items()
     }
     for part in parts:
@@ -93,18 +89,11 @@ def hamiache_navarro(
 
 
 def sampled_nodes(game: Game, config: GStarXConfig, seed: int) -> list[NodeSet]:
-    """The nodes of each game: all if they are few, else one set grown around every node, or random ones."""
+    """The nodes of each game: all if they are few, else one connected set grown around every node."""
     count, size = game.num_nodes, config.max_sample_size
     if count <= size:
         return [game.everyone]
     random = Random(derive_seed(seed, "gstarx"))
-    if config.sampling == "random":
-        samples: list[NodeSet] = []
-        covered = 0
-        while covered != game.everyone or len(samples) < count:
-            samples.append(sum(1 << node for node in random.sample(range(count), size)))
-            covered |= samples[-1]
-        return samples
     return [_grown(1 << node, size, game.neighbours, random) for node in range(count)]
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import comb, sqrt
+from math import comb, isnan, nan, sqrt
 
 import numpy as np
 import torch
@@ -88,7 +88,7 @@ class State:
     children: list["State"] | None = None  # None: not expanded
     visits: int = 0
     reward: float = 0.0  # summed over visits
-    score: float | None = None  # Shapley value; None: nobody needed it yet
+    score: float = nan  # Shapley value; nan: nobody needed it yet
 
 
 @dataclass(eq=False)
@@ -126,7 +126,7 @@ class TreeSearch:
         yield from self.ask_scores(path[-1:])
         for state in path[1:]:
             state.visits += 1
-            state.reward += path[-1].score or 0.0
+            state.reward += path[-1].score
 
     def state(self, nodes: NodeSet) -> State:
         return self.states.setdefault(nodes, State(nodes))
@@ -150,13 +150,12 @@ class TreeSearch:
         return max(components(nodes & ~(1 << node), self.game.neighbours), key=int.bit_count)
 
     def promise(self, child: State, visits: int) -> float:
-        assert child.score is not None
         mean = child.reward / child.visits if child.visits else 0.0
         return mean + self.config.exploration * child.score * sqrt(visits) / (1 + child.visits)
 
     def ask_scores(self, states: list[State]) -> Search[None]:
         """Shapley values of the states: each is one player among the nodes around it."""
-        open_states = [state for state in states if state.score is None]
+        open_states = [state for state in states if isnan(state.score)]
         if not open_states:
             return
         everyone, neighbours = self.game.everyone, self.game.neighbours

@@ -3,14 +3,13 @@
 PUBLIC = {  # what other packages may use, by module
     "edges": "DEGREE_SIZE Integers TidyEdges degree_feature edge_pairs global_edges pair_mean tidy_edges",
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
-    "foreign": "is_data is_dataset is_networkx",
     "labels": "label_numbers",
     "matching": "matching",
     "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate",
     "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
-    "pyg": "from_data_list from_dataset from_networkx to_data_list",
+    "pyg": "from_data_list from_networkx is_data is_dataset is_networkx to_data_list",
     "storage": "load_graphs save_graphs",
-    "structure": "Adjacency Pattern Structure adjacency as_networkx core_numbers motif_name substructure",
+    "structure": "Adjacency Pattern Structure adjacency as_networkx core_numbers largest_piece motif_name substructure",
     "subgraphs": "beside_subgraphs edges_both_ways induced_subgraphs random_connected_nodes",
 }

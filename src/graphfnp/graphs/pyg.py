@@ -1,9 +1,10 @@
 """Graphs of PyTorch Geometric and NetworkX to PackedGraphs and back."""
 
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -15,9 +16,8 @@ from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointers
 
 if TYPE_CHECKING:
+    import networkx as nx
     from torch_geometric.data import Data, Dataset
-
-OPTIONAL = ("node_type", "edge_truth")  # fields beyond PyG's own that survive the way there and back
 
 
 def from_data_list(data: "Sequence[Data]", class_names: Sequence[str] | None = None) -> PackedGraphs:
@@ -28,43 +28,30 @@ def from_data_list(data: "Sequence[Data]", class_names: Sequence[str] | None = N
     """
     if not len(data):
         raise InvalidGraphs("an empty list", "at least one graph", "check what was read")
-    columns = {name: _column(data, name) for name in ("x", "edge_attr", *OPTIONAL)}
     edges = [_edges(item, number) for number, item in enumerate(data)]
     texts = [item.get("text", item.get("smiles")) for item in data]
-    return _pack(
-        columns=columns,
-        edge_index=torch.cat(edges, dim=1),
-        node_sizes=torch.tensor([_num_nodes(item) for item in data]),
-        edge_sizes=torch.tensor([edge.shape[1] for edge in edges]),
-        labels=[_label(item.get("y"), number) for number, item in enumerate(data)],
-        class_names=class_names,
-        text=None if any(text is None for text in texts) else [str(text) for text in texts],
-        schema=data[0].get("schema"),
+    text = None if any(text is None for text in texts) else [str(text) for text in texts]
+    labels = [_label(item.get("y"), number) for number, item in enumerate(data)]
+    x, edge_attr, node_type = (_column(data, name) for name in ("x", "edge_attr", "node_type"))
+    edge_truth = _column(data, "edge_truth")
+    edge_truth = None if edge_truth is None else edge_truth.flatten().bool()
+    schema = data[0].get("schema")
+    if schema is not None:
+        y = torch.tensor([UNLABELLED if label is None else label for label in labels])
+    else:
+        y, names = label_numbers(labels, class_names)
+        x, node_part = _node_features(x)
+        edge_attr, edge_part = _edge_features(edge_attr)
+        if x is not None and node_part.get("features") == "types":
+            node_type = x[:, 0]
+        if node_type is not None and "node_types" not in node_part:
+            node_part["node_types"] = _numbered(int(node_type.max()) + 1)
+        schema = Schema(class_names=names, **node_part, **edge_part)
+    node_ptr = pointers(torch.tensor([_num_nodes(item) for item in data]))
+    edge_ptr = pointers(torch.tensor([edge.shape[1] for edge in edges]))
+    return PackedGraphs.build(
+        x, torch.cat(edges, dim=1), node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth, text
     )
-
-
-def from_dataset(dataset: "Dataset", class_names: Sequence[str] | None = None) -> PackedGraphs:
-    """Pack a PyG dataset; an in-memory one without a transform is taken over without touching single graphs."""
-    from torch_geometric.data import InMemoryDataset
-
-    flat_x = isinstance(dataset, InMemoryDataset) and {"x", "edge_index"} <= set(dataset.slices or ())
-    if not flat_x or dataset.transform is not None:
-        return from_data_list([dataset[i] for i in range(len(dataset))], class_names)
-    store, slices = dataset._data, dataset.slices
-    flat = {name: store.get(name) for name in ("x", "edge_attr", *OPTIONAL)}
-    nodes, y = slices["x"].diff(), store.get("y")
-    if isinstance(y, Tensor) and y.numel() != len(nodes):
-        raise _many_labels(y.shape)
-    graphs = _pack(
-        columns=flat,
-        edge_index=store.edge_index,
-        node_sizes=nodes,
-        edge_sizes=slices["edge_index"].diff(),
-        labels=[None] * len(nodes) if y is None else [_label(value, i) for i, value in enumerate(_listed(y))],
-        class_names=class_names,
-        text=store.get("text", store.get("smiles")),
-    )
-    return graphs if dataset._indices is None else graphs.select(list(dataset.indices()))
 
 
 def to_data_list(graphs: PackedGraphs) -> "list[Data]":
@@ -134,68 +121,36 @@ def from_networkx(
 # ------------------------------------------------------------------------ finding the schema
 
 
-def _pack(
-    columns: Mapping[str, Tensor | None],
-    edge_index: Tensor,
-    node_sizes: Tensor,
-    edge_sizes: Tensor,
-    labels: Sequence[Any],
-    class_names: Sequence[str] | None,
-    text: Sequence[str] | None = None,
-    schema: Schema | None = None,
-) -> PackedGraphs:
-    node_ptr, edge_ptr = pointers(node_sizes), pointers(edge_sizes)
-    edge_truth = columns.get("edge_truth")
-    if schema is not None:
-        numbers = torch.tensor([UNLABELLED if label is None else label for label in labels])
-        return PackedGraphs.build(
-            columns["x"], edge_index, node_ptr, edge_ptr, numbers, schema,
-            columns["edge_attr"], columns["node_type"], edge_truth, text,
-        )  # fmt: skip
-    y, names = label_numbers(labels, class_names)
-    x, node_part = _node_features(columns["x"])
-    edge_attr, edge_part = _edge_features(columns["edge_attr"])
-    node_type = columns.get("node_type")
-    if x is not None and node_part.get("features") == "types":
-        node_type = x[:, 0]
-    if node_type is not None and "node_types" not in node_part:
-        node_part["node_types"] = _numbered("type", int(node_type.max()) + 1)
-    schema = Schema(class_names=names, **node_part, **edge_part)
-    return PackedGraphs.build(
-        x, edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type,
-        None if edge_truth is None else edge_truth.flatten().bool(), text,
-    )  # fmt: skip
-
-
 def _node_features(x: Tensor | None) -> tuple[Tensor | None, dict[str, Any]]:
     """x as PackedGraphs wants it, and what the schema says of it."""
     if x is None:
         return None, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}
-    x = x.unsqueeze(1) if x.ndim == 1 else x
-    if _is_one_hot(x):
-        return x.argmax(1, keepdim=True), {
-            "node_sizes": (x.shape[1],), "node_types": _numbered("type", x.shape[1]), "features": "types",
-        }  # fmt: skip
-    if x.is_floating_point():
-        return x, {"node_width": x.shape[1]}
-    sizes = tuple(int(value) + 1 for value in x.amax(0).tolist())
+    values, sizes = _categories(x)
+    if not sizes:
+        return values, {"node_width": values.shape[1]}
     if len(sizes) == 1:
-        return x.long(), {"node_sizes": sizes, "node_types": _numbered("type", max(sizes[0], 1)), "features": "types"}
-    return x.long(), {"node_sizes": sizes}
+        return values, {"node_sizes": sizes, "node_types": _numbered(sizes[0]), "features": "types"}
+    return values, {"node_sizes": sizes}
 
 
 def _edge_features(edge_attr: Tensor | None) -> tuple[Tensor | None, dict[str, Any]]:
     if edge_attr is None or not len(edge_attr):
         return None, {}
-    edge_attr = edge_attr.unsqueeze(1) if edge_attr.ndim == 1 else edge_attr
-    if _is_one_hot(edge_attr):
-        size, edge_attr = edge_attr.shape[1], edge_attr.argmax(1, keepdim=True)
-        return edge_attr, {"edge_sizes": (size,), "edge_types": _numbered("type", size)}
-    if edge_attr.is_floating_point():
-        warnings.warn("continuous edge features are left out: only types of edges are used", stacklevel=4)
+    values, sizes = _categories(edge_attr)
+    if not sizes:
+        warnings.warn("continuous edge features are left out: only types of edges are used", stacklevel=3)
         return None, {}
-    sizes = tuple(int(value) + 1 for value in edge_attr.amax(0).tolist())
-    return edge_attr.long(), {"edge_sizes": sizes, "edge_types": _numbered("type", max(sizes[0], 1))}
+    return values, {"edge_sizes": sizes, "edge_types": _numbered(sizes[0])}
+
+
+def _categories(values: Tensor) -> tuple[Tensor, tuple[int, ...]]:
+    """Columns of categories, and how many each may have; numbers that are none have no sizes."""
+    values = values.unsqueeze(1) if values.ndim == 1 else values
+    if _is_one_hot(values):
+        return values.argmax(1, keepdim=True), (values.shape[1],)
+    if values.is_floating_point():
+        return values, ()
+    return values.long(), tuple(int(value) + 1 for value in values.amax(0).tolist())
 
 
 def _is_one_hot(values: Tensor) -> bool:
@@ -205,8 +160,8 @@ def _is_one_hot(values: Tensor) -> bool:
     return bool(((values == 0) | (values == 1)).all()) and bool((values.sum(1) == 1).all())
 
 
-def _numbered(word: str, count: int) -> tuple[str, ...]:
-    return tuple(f"{word} {k}" for k in range(count))
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"type {k}" for k in range(max(count, 1)))
 
 
 # ------------------------------------------------------------------------ reading single graphs
@@ -258,7 +213,9 @@ def _label(y: Any, number: int) -> Any:
     """The label of one graph as an int or a string; None when it has none."""
     if isinstance(y, Tensor):
         if y.numel() > 1:
-            raise _many_labels(y.shape)
+            raise InvalidGraphs(
+                f"labels of shape {tuple(y.shape)}", "one class for each graph", "choose one of the tasks"
+            )
         y = y.item() if y.numel() else None
     elif hasattr(y, "item"):
         y = y.item()
@@ -272,15 +229,30 @@ def _label(y: Any, number: int) -> Any:
     return int(y) if isinstance(y, float | bool) else y
 
 
-def _listed(y: Any) -> list[Any]:
-    return y.flatten().tolist() if isinstance(y, Tensor) else list(y)
-
-
-def _many_labels(shape: Sequence[int]) -> InvalidGraphs:
-    return InvalidGraphs(f"labels of shape {tuple(shape)}", "one class for each graph", "choose one of the tasks")
-
-
 def _attribute_names(values: Any) -> dict[Any, int]:
     """Number of each value of a NetworkX attribute; empty when some node or edge has none."""
     found = set(values)
     return {} if not found or None in found else {value: k for k, value in enumerate(sorted(found, key=str))}
+
+
+# ------------------------------------------------------------------------ is it a graph of another library?
+
+
+def is_data(value: Any) -> "TypeGuard[Data]":
+    """One graph of PyG."""
+    return _is_a(value, "torch_geometric.data", "Data")
+
+
+def is_dataset(value: Any) -> "TypeGuard[Dataset]":
+    """A dataset of PyG."""
+    return _is_a(value, "torch_geometric.data", "Dataset")
+
+
+def is_networkx(value: Any) -> "TypeGuard[nx.Graph]":
+    """One graph of NetworkX."""
+    return _is_a(value, "networkx", "Graph")
+
+
+def _is_a(value: Any, module: str, name: str) -> bool:
+    """Asked without importing the library: where nobody has, there is none of its graphs."""
+    return module in sys.modules and isinstance(value, getattr(sys.modules[module], name))

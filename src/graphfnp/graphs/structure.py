@@ -39,6 +39,13 @@ def substructure(structure: Structure, nodes: Collection[int]) -> Structure:
     )
 
 
+def largest_piece(structure: Structure) -> Structure:
+    """Its largest connected part."""
+    import networkx as nx  # slow to import, and predictions need none of it
+
+    return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))
+
+
 def as_networkx(structure: Structure) -> "nx.Graph":
     """Nodes and edges with their types as ``kind``."""
     import networkx as nx  # slow to import, and predictions need none of it

@@ -9,7 +9,7 @@ import torch
 from graphfnp.chemistry.patterns import SubstructureIndex
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.structure import Structure, as_networkx, motif_name, substructure
+from graphfnp.graphs.structure import Structure, as_networkx, largest_piece, motif_name, substructure
 from graphfnp.graphs.subgraphs import random_connected_nodes
 
 
@@ -41,9 +41,7 @@ class PlainGraphs:
 
     def repaired(self, structure: Structure) -> Structure:
         """What a decoder drew, in one piece."""
-        import networkx as nx  # slow to import, and predictions need none of it
-
-        return substructure(structure, max(nx.connected_components(as_networkx(structure)), key=len))
+        return largest_piece(structure)
 
     # ---------------------------------------------------------------- measured and cut
 

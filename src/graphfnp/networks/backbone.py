@@ -65,12 +65,10 @@ class Backbone(nn.Module):
     def _first(self, x: Tensor, edges: Edges) -> Tensor:
         """The first layer; while a GCN learns, its weights act on the few distinct rows of x instead of on all."""
         layer, embedding = self.layers[0], self.input.embedding
-        plain = isinstance(layer, GCNLayer) and isinstance(embedding, CategoryEmbedding) and not x.is_floating_point()
-        if not (plain and self.training):  # who looks into a model that does not learn finds every part at work
-            return layer(self.input(x), edges)
-        assert isinstance(layer, GCNLayer)
-        assert isinstance(embedding, CategoryEmbedding)
-        return layer.spread(embedding.through(x, layer.linear.weight, layer.linear.bias), edges)
+        spreads = self.training and not x.is_floating_point()  # who looks into a model at rest finds every part at work
+        if spreads and isinstance(layer, GCNLayer) and isinstance(embedding, CategoryEmbedding):
+            return layer.spread(embedding.through(x, layer.linear.weight, layer.linear.bias), edges)
+        return layer(self.input(x), edges)
 
 
 class ModuleBackbone(nn.Module):

@@ -17,22 +17,14 @@ STATE_FILE = "training.safetensors"
 
 
 @dataclass
-class Progress:
-    """The part of the training state that is not tensors; one JSON record."""
-
-    epoch: int = 0  # epochs done
-    history: list[dict[str, float]] = field(default_factory=list)
-
-
-@dataclass
 class TrainingState:
-    """Weights, their average, optimisers and progress."""
+    """Weights, their average, optimisers, and a record of every epoch that is done."""
 
     classifier: GraphClassifier
     phases: Sequence[Phase]
     optimizers: Sequence[Any]
     average: WeightAverage
-    progress: Progress = field(default_factory=Progress)
+    history: list[dict[str, float]] = field(default_factory=list)
 
     def write(self, path: Path, identity: Mapping[str, Any]) -> None:
         """One file in one atomic step; ``identity`` says what must be the same for a training to go on."""
@@ -44,8 +36,9 @@ class TrainingState:
             for number, values in state["state"].items():
                 tensors |= {f"optimizer.{phase.name}.{number}.{key}": torch.as_tensor(v) for key, v in values.items()}
             groups.append(state["param_groups"])
-        progress = {"steps": self.average.steps, "progress": vars(self.progress), "optimizers": groups}
-        write_tensors(path, tensors, {**identity, **progress})
+        progress = {"epoch": len(self.history), "history": self.history}
+        record = {"steps": self.average.steps, "progress": progress, "optimizers": groups}
+        write_tensors(path, tensors, {**identity, **record})
 
     def read(self, path: Path, identity: Mapping[str, Any]) -> None:
         """Become what :meth:`write` wrote."""
@@ -69,4 +62,4 @@ class TrainingState:
                 number, key = name.split(".", 1)
                 state.setdefault(int(number), {})[key] = value
             optimizer.load_state_dict({"state": state, "param_groups": groups})
-        self.progress = Progress(**record["progress"])
+        self.history = record["progress"]["history"]

@@ -74,7 +74,7 @@ def train(
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:
         loop.restore()
-    while loop.state.phases and loop.state.progress.epoch < config.epochs:
+    while loop.state.phases and len(loop.state.history) < config.epochs:
         loop.run_epoch()
     return loop.finish()
 
@@ -109,9 +109,9 @@ class _Loop:
     # ---------------------------------------------------------------- epochs
 
     def run_epoch(self) -> None:
-        progress, config = self.state.progress, self.config
+        history, config = self.state.history, self.config
         started = time.perf_counter()
-        epoch = progress.epoch
+        epoch = len(history)
         torch.manual_seed(derive_seed(self.seed, "epoch", epoch, self.fabric.global_rank))
         with self.state.average.following_what_is_placed():
             self.classifier.start_epoch(epoch, config.epochs, self.graphs)
@@ -133,10 +133,9 @@ class _Loop:
         record = {name: float(value) / len(indices) for name, value in sums.items()}
         record.update(self._validate(epoch))
         record["seconds"] = time.perf_counter() - started
-        progress.history.append({"epoch": epoch, **record})
-        progress.epoch += 1
+        history.append({"epoch": epoch, **record})
         self.save()
-        self.watch(Event(epoch, config.epochs, len(indices), len(indices), progress.history[-1]))
+        self.watch(Event(epoch, config.epochs, len(indices), len(indices), history[-1]))
 
     def _descend(self, phase: Phase, optimizer, encoded: Encoding, share: float, sums: dict[str, Tensor]) -> None:
         with self.fabric.autocast():
@@ -213,7 +212,7 @@ class _Loop:
 
     def finish(self) -> Training:
         """Take the averaged weights, run the finishing phases, and fit what the held-out labels teach."""
-        classifier, config, progress = self.classifier, self.config, self.state.progress
+        classifier, config = self.classifier, self.config
         classifier.load_state_dict(self.state.average.averaged.state_dict())
         phases = classifier.finishing_phases()
         optimizers = [self._optimizer(phase, config.finishing_rate) for phase in phases]
@@ -238,7 +237,7 @@ class _Loop:
         )
         # Classes weigh alike while it learns; what it says is for the mix of the data it learned from.
         calibration = calibration.with_prior(label_shares(self.graphs.y, self.graphs.num_classes))
-        return Training(TrainedModel(classifier, calibration, conformal, domain), progress.history)
+        return Training(TrainedModel(classifier, calibration, conformal, domain), self.state.history)
 
     # ---------------------------------------------------------------- stop and resume
 
