@@ -57,10 +57,6 @@ class SubstructureIndex:
 
     graphs: PackedGraphs
 
-    @property
-    def is_chemical(self) -> bool:
-        return self.graphs.schema.kind == "molecule"
-
     @cached_property
     def structures(self) -> list[Structure]:
         return structures_from_graphs(self.graphs)
@@ -96,9 +92,13 @@ class SubstructureIndex:
 
     def contain(self, structure: Structure) -> Tensor:
         """[graphs]: does each hold the structure?"""
-        if self.is_chemical and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
+        if (smarts := self._smarts(structure)) is not None:
             return self.contain_smarts(smarts)
         return torch.tensor(list(self.held_by(structure, range(len(self.graphs)))), dtype=torch.bool)
+
+    def _smarts(self, structure: Structure) -> str | None:
+        """What molecules are searched for; None: the structure itself."""
+        return smarts_of(structure, self.graphs.schema) if self.graphs.schema.kind == "molecule" else None
 
     def contain_smarts(self, smarts: str) -> Tensor:
         """[graphs]: does each match the pattern?"""
@@ -117,13 +117,11 @@ class SubstructureIndex:
 
     def all_places(self, structure: Structure, chosen: Sequence[int]) -> list[tuple[int, ...]]:
         """For the chosen graphs all nodes of all copies; hydrogens that the structure has are among them."""
-        query = None
-        if self.is_chemical and (smarts := smarts_of(structure, self.graphs.schema)) is not None:
-            query = Chem.MolFromSmarts(smarts)
-        if query is None:
+        smarts = self._smarts(structure)
+        if smarts is None:
             pattern = Pattern(structure)
             return [pattern.first_copy(self.structures[one].node_type, *self.neighbours[one]) for one in chosen]
-        with_hydrogens = _atoms_with_hydrogens(structure, self.graphs.schema)
+        query, with_hydrogens = Chem.MolFromSmarts(smarts), _atoms_with_hydrogens(structure, self.graphs.schema)
         found: list[tuple[int, ...]] = []
         for molecule in (self.molecules[one] for one in chosen):
             if molecule is None:

@@ -74,9 +74,9 @@ def _rows(request: PredictRequest) -> tuple[list[Chunk], Sequence[str | None]]:
     texts: Sequence[str] = source.splitlines() or [source]
     if exists(source) or is_name(source):
         graphs = load(source, data=request.data, smiles=request.smiles, allow_unlabelled=True).graphs
-        if graphs.text is None or graphs.schema.kind != "molecule":
+        if graphs.smiles is None:
             raise InvalidConfig(f"{source} for a panel", "molecules given as SMILES", "ask one model at a time")
-        texts = graphs.text
+        texts = graphs.smiles
     parts = [tuple(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK)]
     return [Chunk(number, number * CHUNK, part) for number, part in enumerate(parts)], [None] * len(texts)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from graphfnp.datasets.ba2motifs import ARRAYS, PICKLES, constant_features, generate_ba2motifs, read_ba2motifs
-from graphfnp.datasets.forms import Form, SmilesTable, edge_list_form, table_form, tu_files, tu_form
-from graphfnp.datasets.sources import Files, PackageCopy, located
+from graphfnp.datasets.forms import Form, SmilesTable, edge_list_form, placed, table_form, tu_files, tu_form
+from graphfnp.datasets.sources import Files, PackageCopy
 from graphfnp.datasets.sst2 import read_sst2
 from graphfnp.datasets.tu import TUNames, read_mutagenicity
 from graphfnp.graphs.packed import PackedGraphs
@@ -39,7 +39,7 @@ class Entry:
 
     def place(self, data: str | Path | None = None) -> tuple[Form, Path] | None:
         """The first form whose files are here, and where."""
-        return next(((form, place) for form in self.forms if (place := located(form.files, data)) is not None), None)
+        return placed(self.forms, data)
 
     def present(self, data: str | Path | None = None) -> bool:
         return self.generate is not None or self.place(data) is not None

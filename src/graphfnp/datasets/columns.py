@@ -105,7 +105,7 @@ def smiles_column(table: TextTable, given: str | None = None) -> str:
         if name.lower().endswith("smiles") or molecule_share(table[name]) >= 0.5:
             return name
     shares = {name: molecule_share(table[name]) for name in table.names}
-    best = max(shares, key=lambda name: (shares[name], _mean_length(table[name])), default=None)
+    best = max(shares, key=lambda name: (shares[name], sum(map(len, table[name]))), default=None)
     if best is None or shares[best] < 0.5:
         raise InvalidConfig(
             f"a table with the columns {listed(table.names, 20)}",
@@ -178,7 +178,3 @@ def existing_column(table: TextTable, given: str, what: str) -> str:
     if given not in table.names:
         raise InvalidConfig(f"{what} column {given!r}", f"one of {listed(table.names, 20)}", "check the name")
     return given
-
-
-def _mean_length(values: Sequence[str]) -> float:
-    return sum(map(len, values)) / max(len(values), 1)

@@ -1,7 +1,7 @@
 """The shapes in which the files of a dataset come, and what reads each."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.datasets.columns import existing_column, read_labels
 from graphfnp.datasets.dataset import Reading
 from graphfnp.datasets.reddit import read_edge_lists
-from graphfnp.datasets.sources import Files, cache_folder
+from graphfnp.datasets.sources import Files, cache_folder, located
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.datasets.tu import TUNames, read_tu
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
@@ -55,6 +55,11 @@ class Form:
     files: Files
     read: Callable[..., Reading]  # of the folder or archive that holds the files
     takes_limit: bool = False  # read(place, limit) reads no more graphs of each part than that
+
+
+def placed(forms: Sequence[Form], data: str | Path | None = None) -> tuple[Form, Path] | None:
+    """The first form whose files are here, and where."""
+    return next(((form, place) for form in forms if (place := located(form.files, data)) is not None), None)
 
 
 def tu_form(

@@ -10,8 +10,8 @@ import torch
 
 from graphfnp.datasets.catalogue import CATALOGUE, Entry
 from graphfnp.datasets.dataset import PARTS, Dataset, Reading, Split
-from graphfnp.datasets.forms import Form, public_form
-from graphfnp.datasets.sources import cache_folder, located, obtained, origin_of, sha256_of
+from graphfnp.datasets.forms import Form, placed, public_form
+from graphfnp.datasets.sources import cache_folder, obtained, origin_of, sha256_of
 from graphfnp.datasets.split import chosen_split
 from graphfnp.datasets.tables import read_table, standard_notes
 from graphfnp.datasets.tu import read_tu
@@ -167,9 +167,8 @@ def _by_name(
 
 def _obtained(forms: Sequence[Form], data: str | Path | None, download: bool) -> tuple[Form, Path]:
     """The first form that is here; else the first that can be fetched."""
-    for form in forms:
-        if (place := located(form.files, data)) is not None:
-            return form, place
+    if (found := placed(forms, data)) is not None:
+        return found
     failures = []
     for form in forms:
         try:

@@ -135,18 +135,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fetched(url: str, target: Path, sha256: str | None = None, attempts: int = ATTEMPTS, wait: float = WAIT) -> Path:
+def fetched(url: str, target: Path, sha256: str | None = None) -> Path:
     """Download one file with a progress bar; a broken transfer is tried again, a wrong hash is refused."""
     with atomic(target) as part:
-        for attempt in range(1, attempts + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 _transfer(url, part)
                 break
             except (OSError, http.client.HTTPException, ValueError) as error:
                 gone = isinstance(error, ValueError) or (isinstance(error, urllib.error.HTTPError) and error.code < 500)
-                if gone or attempt == attempts:
+                if gone or attempt == ATTEMPTS:
                     raise _no_download(url, error, target) from error
-                time.sleep(wait * 2 ** (attempt - 1))
+                time.sleep(WAIT * 2 ** (attempt - 1))
         if sha256 is not None and (got := sha256_of(part)) != sha256:
             raise MissingData(
                 f"{url} has sha256 {got}", f"sha256 {sha256}", f"check the file by hand and put it in {target.parent}"

@@ -38,11 +38,11 @@ def chosen_split(
     if how == "degree_shift":
         return duplicate_notes(graphs, degree_shift_split(graphs))
     if how in NAMES:
-        if graphs.text is None or graphs.schema.kind != "molecule":
+        if graphs.smiles is None:
             raise InvalidConfig(f"a {how} split of graphs without SMILES", "molecules given as SMILES", "use random")
         if how == "scaffold":
-            return scaffold_split(graphs.text, graphs.y)
-        return balanced_scaffold_split(graphs.text, seed, y=graphs.y)
+            return scaffold_split(graphs.smiles, graphs.y)
+        return balanced_scaffold_split(graphs.smiles, seed, y=graphs.y)
     if Path(how).is_file():
         try:
             return _checked(Split.from_json(json.loads(Path(how).read_text())), graphs)

@@ -156,6 +156,11 @@ class PackedGraphs:
         """[2, edges], with nodes numbered over all graphs."""
         return global_edges(self.edge_index, self.node_ptr, self.edge_ptr)
 
+    @property
+    def smiles(self) -> tuple[str, ...] | None:
+        """[graphs]: the texts, if they are those of molecules."""
+        return self.text if self.schema.kind == "molecule" else None
+
     @cached_property
     def class_counts(self) -> Tensor:
         """Labelled graphs of each class."""

@@ -11,13 +11,15 @@ from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.mlp import mlp
 from graphfnp.networks.neighbourhood import Neighbourhood, NeighbourSum, inverse_degree
 
+UNSCALED = torch.ones(())
+
 
 @dataclass(frozen=True, eq=False)
 class Edges:
     """What the layers of one kind share for one batch."""
 
     neighbours: Neighbourhood
-    scale: Tensor | None = None  # [nodes, 1], meaning given by the layer
+    scale: Tensor = UNSCALED  # [nodes, 1], meaning given by the layer
     attention: AttentionEdges | None = None
 
 
@@ -50,7 +52,6 @@ class GCNLayer(nn.Module):
 
     def spread(self, h: Tensor, edges: Edges) -> Tensor:
         """For h W^T + b."""
-        assert edges.scale is not None
         return self.sum(h, edges.neighbours).addcmul_(h, edges.scale)
 
 
@@ -113,7 +114,7 @@ class GATLayer(nn.Module):
     heads = 4
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
-        from graphfnp.networks.weighted_convolutions import WeightedGATConv  # imports PyG: for those who ask for it
+        from graphfnp.networks.pyg_layers import WeightedGATConv  # imports PyG: for those who ask for it
 
         super().__init__()
         self.edge_embedding = CategoryEmbedding(edge_sizes, width // self.heads) if edge_sizes else None
@@ -142,7 +143,7 @@ class PNALayer(GATLayer):
     """PyG's PNAConv (Corso et al.): mean, min, max and deviation, scaled by degree; the degree scale is learned."""
 
     def __init__(self, width: int, edge_sizes: tuple[int, ...]) -> None:
-        from graphfnp.networks.weighted_convolutions import WeightedPNAConv
+        from graphfnp.networks.pyg_layers import WeightedPNAConv
 
         super().__init__(width, edge_sizes)
         self.convolution = WeightedPNAConv(

@@ -20,14 +20,15 @@ def mean_state(backbone: Backbone | ModuleBackbone, batch: Batch) -> Tensor:
     if torch.is_grad_enabled() or not isinstance(backbone, Backbone) or not _is_plain(backbone):
         return mean_pool(backbone(batch), batch)
     edges = GCNLayer.edges(batch, backbone.edge_sizes, None)
-    if edges.neighbours.matrix is None:
+    matrix = edges.neighbours.matrix
+    if matrix is None:
         return mean_pool(backbone(batch), batch)
-    layers = [_Folded(layer, norm) for layer, norm in zip(backbone.layers, backbone.norms, strict=True)]  # type: ignore[arg-type]
+    layers = [_Folded(layer, norm, matrix, edges) for layer, norm in zip(backbone.layers, backbone.norms, strict=True)]  # type: ignore[arg-type]
     embedding: CategoryEmbedding = backbone.input.embedding  # type: ignore[assignment]
-    h = layers[0].spread(embedding.through(batch.x, layers[0].weight), edges)
+    h = layers[0].spread(embedding.through(batch.x, layers[0].weight))
     for layer in layers[1:-1]:
-        h = layer.spread(h.relu_() @ layer.weight.t(), edges)
-    return layers[-1].pooled(h.relu_(), edges, batch)
+        h = layer.spread(h.relu_() @ layer.weight.t())
+    return layers[-1].pooled(h.relu_(), batch)
 
 
 def _is_plain(backbone: Backbone) -> bool:
@@ -49,34 +50,29 @@ def _is_plain(backbone: Backbone) -> bool:
 class _Folded:
     """norm(layer(h)) = S (h W^T + b) + E T + shift, with S = A + diag(1 / d) and E the sums of edge features."""
 
-    def __init__(self, layer: GCNLayer, norm: nn.Module) -> None:
+    def __init__(self, layer: GCNLayer, norm: nn.Module, matrix: Tensor, edges: Edges) -> None:
+        self.matrix, self.loops, self.carried = matrix, edges.scale, edges.neighbours.edge_sum
         scale, self.shift = _affine(norm, layer.linear.bias)
         self.weight = layer.linear.weight * scale.unsqueeze(1)
         self.bias = layer.linear.bias * scale
         embedding = layer.sum.edge_embedding
         self.table = None if embedding is None else embedding.table * scale
 
-    def spread(self, h: Tensor, edges: Edges) -> Tensor:
+    def spread(self, h: Tensor) -> Tensor:
         """For h W^T."""
-        matrix, carried = edges.neighbours.matrix, edges.neighbours.edge_sum
-        assert edges.scale is not None
-        assert matrix is not None
         h += self.bias
-        if self.table is None or carried is None:
+        if self.table is None or self.carried is None:
             out = self.shift.expand_as(h).clone()
         else:
-            out = torch.addmm(self.shift, carried, self.table)
-        return out.addmm_(matrix, h).addcmul_(h, edges.scale)
+            out = torch.addmm(self.shift, self.carried, self.table)
+        return out.addmm_(self.matrix, h).addcmul_(h, self.loops)
 
-    def pooled(self, h: Tensor, edges: Edges, batch: Batch) -> Tensor:
+    def pooled(self, h: Tensor, batch: Batch) -> Tensor:
         """The mean over each graph, for h itself: 1^T S h W^T, and S is symmetric."""
-        matrix = edges.neighbours.matrix
-        assert edges.scale is not None
-        assert matrix is not None
-        share = matrix.sum(1, keepdim=True).to_dense() + edges.scale
+        share = self.matrix.sum(1, keepdim=True).to_dense() + self.loops
         out = mean_pool(h * share, batch) @ self.weight.t() + mean_pool(share, batch) * self.bias + self.shift
-        if self.table is not None and edges.neighbours.edge_sum is not None:
-            out.addmm_(mean_pool(edges.neighbours.edge_sum, batch), self.table)
+        if self.table is not None and self.carried is not None:
+            out.addmm_(mean_pool(self.carried, batch), self.table)
         return out
 
 

@@ -102,7 +102,7 @@ class NeighbourSum(nn.Module):
     def named_modules(self, *arguments: Any, **options: Any) -> Iterator[tuple[str, nn.Module]]:
         """PyG's explainers look through ``modules()`` for layers of PyG: where it is imported, this becomes one."""
         if "torch_geometric.nn" in sys.modules:  # seconds to import, and predictions need nothing of it
-            from graphfnp.networks.explained_sum import become_pyg_layer
+            from graphfnp.networks.pyg_layers import become_pyg_layer
 
             become_pyg_layer(self)
         return super().named_modules(*arguments, **options)
