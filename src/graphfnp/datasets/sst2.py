@@ -11,7 +11,7 @@ from graphfnp.datasets.archives import refused_pickle, required_bytes
 from graphfnp.datasets.dataset import Reading, Split
 from graphfnp.datasets.sentence_vectors import SentenceEncoder, token_vectors
 from graphfnp.datasets.split import degree_shift_split
-from graphfnp.datasets.tu_text import read_numbers
+from graphfnp.datasets.tu import read_numbers
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.edges import tidy_edges
 from graphfnp.graphs.packed import PackedGraphs, Schema

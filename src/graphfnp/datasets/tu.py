@@ -1,5 +1,6 @@
 """The TU format: A, graph_indicator, graph_labels and optional labels and attributes, as text in a folder or a zip."""
 
+import io
 import re
 import zipfile
 from collections.abc import Mapping
@@ -11,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfnp.datasets.archives import member_bytes
+from graphfnp.datasets.archives import member_bytes, required_bytes
 from graphfnp.datasets.dataset import Reading
-from graphfnp.datasets.tu_text import read_labels, read_names, read_numbers
 from graphfnp.errors import InvalidGraphs, MissingData, listed
 from graphfnp.graphs.edges import DEGREE_SIZE, Integers, TidyEdges, tidy_edges
 from graphfnp.graphs.labels import label_numbers
@@ -125,12 +125,10 @@ def _nodes(
 ) -> tuple[Tensor | None, dict[str, Any], tuple[str, ...]]:
     labels = read_numbers(place, name, "node_labels", rows=len(order), optional=True)
     if labels is not None:
-        values = [np.unique(column, return_inverse=True) for column in labels[order].T]
-        x = torch.from_numpy(np.stack([numbers for _, numbers in values], axis=1))
-        sizes = tuple(len(kinds) for kinds, _ in values)
+        x, sizes, names = _categories(labels[order], called)
         part: dict[str, Any] = {"node_sizes": sizes}
         if len(sizes) == 1:
-            part |= {"features": "types", "node_types": _called(values[0][0], called)}
+            part |= {"features": "types", "node_types": names}
         left_out = member_bytes(place, f"{name}_node_attributes.txt") is not None
         return x, part, ("node attributes left out: node labels are the features",) if left_out else ()
     attributes = read_numbers(place, name, "node_attributes", rows=len(order), optional=True, whole=False)
@@ -145,14 +143,16 @@ def _edge_types(
     labels = read_numbers(place, name, "edge_labels", rows=rows, optional=True)
     if labels is None or not len(labels):
         return None, {}
+    edge_attr, sizes, names = _categories(labels, called)
+    return edge_attr[tidy.row], {"edge_sizes": sizes, "edge_types": names}
+
+
+def _categories(labels: Integers, called: Mapping[int, str]) -> tuple[Tensor, tuple[int, ...], tuple[str, ...]]:
+    """The labels as numbers from 0, how many there are in each column, and the names of those of the first."""
     values = [np.unique(column, return_inverse=True) for column in labels.T]
-    edge_attr = torch.from_numpy(np.stack([numbers[tidy.row] for _, numbers in values], axis=1))
-    sizes = tuple(len(kinds) for kinds, _ in values)
-    return edge_attr, {"edge_sizes": sizes, "edge_types": _called(values[0][0], called)}
-
-
-def _called(values: Integers, called: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple(called.get(value, f"type {value}") for value in values.tolist())
+    names = tuple(called.get(value, f"type {value}") for value in values[0][0].tolist())
+    numbers = torch.from_numpy(np.stack([numbers for _, numbers in values], axis=1))
+    return numbers, tuple(len(kinds) for kinds, _ in values), names
 
 
 ATOMS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
@@ -190,3 +190,93 @@ def amino_and_nitro_edges(graphs: PackedGraphs) -> Tensor:
         return (centre[source] & end[target]) | (centre[target] & end[source])
 
     return bonds(amino, is_a["H"]) | bonds(nitro, is_a["O"])
+
+
+# ------------------------------------------------------------------------ the text files
+
+
+def _required_files(name: str) -> str:
+    return ", ".join(f"{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels"))
+
+
+def read_numbers(
+    place: Path, name: str, what: str, *, columns: int | None = None, rows: int | None = None,
+    optional: bool = False, whole: bool = True,
+) -> Any:  # fmt: skip
+    """One file as an array [lines, columns], whole numbers unless said otherwise; None if optional and not there."""
+    file = f"{name}_{what}.txt"
+    if optional and member_bytes(place, file) is None:
+        return None
+    content = required_bytes(place, file, _required_files(name))
+    if not content.strip():
+        values = np.zeros((0, columns or 1))
+    else:
+        import pandas as pd  # slow to import, and only this needs it
+
+        try:
+            text = content.decode("utf-8-sig").replace(",", " ")
+            values = pd.read_csv(io.StringIO(text), sep=r"\s+", header=None, quoting=3).to_numpy()
+        except (ValueError, OverflowError) as error:  # UnicodeDecodeError and pandas' own are ValueErrors
+            raise InvalidGraphs(f"{file}: {error}", "numbers, the same count in every line", "mend the file") from error
+    if values.dtype.kind not in "iuf" or (whole and not _are_whole(values)):
+        raise InvalidGraphs(
+            f"{file} with {listed(_strange(values, whole))}",
+            f"{'whole ' if whole else ''}numbers, the same count in every line",
+            "mend the file",
+        )
+    if columns is not None and values.shape[1] != columns:
+        raise InvalidGraphs(f"{file} with {values.shape[1]} columns", f"{columns} columns", "mend the file")
+    if rows is not None and len(values) != rows:
+        raise InvalidGraphs(
+            f"{file} with {len(values)} lines", f"{rows} lines, as the files it belongs to", "mend the file"
+        )
+    return values.astype(np.int64) if whole else values.astype(np.float64)
+
+
+def _are_whole(values: Any) -> bool:
+    return bool((np.isfinite(values) & (np.abs(values) < 2**53)).all() and (values == np.floor(values)).all())
+
+
+def _strange(values: Any, whole: bool) -> list[str]:
+    """The first fields that are not what a number should be."""
+
+    def fine(field: Any) -> bool:
+        try:
+            return float(field).is_integer() or not whole
+        except (ValueError, OverflowError):
+            return False
+
+    return [
+        f"{field!r} in line {line + 1}" for line, row in enumerate(values.tolist()) for field in row if not fine(field)
+    ]
+
+
+def read_labels(place: Path, name: str) -> list[int | str]:
+    """One label for each graph: whole numbers, or any words."""
+    file = f"{name}_graph_labels.txt"
+    content = required_bytes(place, file, _required_files(name))
+    words = [line.strip() for line in content.decode("utf-8-sig", errors="replace").splitlines() if line.strip()]
+    if not words:
+        raise InvalidGraphs(f"an empty {file}", "one label for each graph", "add the labels")
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        return list(words)
+    if not all(number.is_integer() for number in numbers):
+        raise InvalidGraphs(f"{file} with fractions such as {words[0]}", "classes", "a regression target is no class")
+    return [int(number) for number in numbers]
+
+
+def read_names(place: Path, name: str) -> dict[str, dict[int, str]]:
+    """Names of node, edge and class labels, from lines ``number name`` under a heading such as ``Node labels``."""
+    found: dict[str, dict[int, str]] = {"node": {}, "edge": {}, "class": {}}
+    for file in (f"{name}_label_readme.txt", "README.txt", "readme.txt"):
+        section = None
+        for line in (member_bytes(place, file) or b"").decode("utf-8", errors="replace").splitlines():
+            if heading := re.match(r"\s*(node|edge|class) labels\b", line, flags=re.IGNORECASE):
+                section = found[heading[1].lower()]
+            elif section is not None and (entry := re.fullmatch(r"\s+(-?\d+)\s+(\S+)\s*", line)):
+                section.setdefault(int(entry[1]), entry[2])
+            elif line.strip() and not line.strip().lower().startswith("component"):
+                section = None
+    return found

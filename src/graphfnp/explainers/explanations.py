@@ -8,7 +8,7 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.edges import edge_pairs, pair_mean
-from graphfnp.graphs.packed import PackedGraphs
+from graphfnp.graphs.packed import PackedGraphs, rows_of
 from graphfnp.graphs.pointers import pointers, rank_within
 
 
@@ -109,16 +109,14 @@ def explanation_subgraphs(graphs: PackedGraphs, explanations: Explanations, shar
     node_ptr = pointers(torch.bincount(owner[node_kept], minlength=len(graphs)))
     edge_ptr = pointers(torch.bincount(owner[edges[0, edge_kept]], minlength=len(graphs)))
     numbered = number[edges[:, edge_kept]]
+    fields = rows_of(graphs, node_kept, edge_kept)
     return replace(
         graphs,
-        x=graphs.schema.refeaturised(graphs.x[node_kept], numbered),
+        **{**fields, "x": graphs.schema.refeaturised(fields["x"], numbered)},
         edge_index=numbered - torch.repeat_interleave(node_ptr[:-1], edge_ptr.diff()),
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
         y=explanations.target,
-        edge_attr=None if graphs.edge_attr is None else graphs.edge_attr[edge_kept],
-        node_type=None if graphs.node_type is None else graphs.node_type[node_kept],
-        edge_truth=None if graphs.edge_truth is None else graphs.edge_truth[edge_kept],
         text=None,
         origin=None,
     )

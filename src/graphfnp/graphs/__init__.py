@@ -5,7 +5,7 @@ PUBLIC = {  # what other packages may use, by module
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
     "labels": "label_numbers",
     "matching": "matching",
-    "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate",
+    "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate rows_of",
     "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
     "pyg": "from_data_list from_networkx is_data is_dataset is_networkx to_data_list",

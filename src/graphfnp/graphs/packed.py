@@ -16,6 +16,16 @@ from graphfnp.graphs.schema import Origin as Origin
 from graphfnp.graphs.schema import Schema as Schema
 
 
+def rows_of(
+    graphs: "Batch | PackedGraphs", nodes: Tensor, edges: Tensor, index: Tensor | None = None
+) -> dict[str, Any]:
+    """The fields with a row for each node, each edge and (if ``index`` is given) each graph, at these rows."""
+    rows = {"x": nodes, "node_type": nodes, "edge_attr": edges, "edge_truth": edges}
+    rows |= {} if index is None else {"y": index, "weight": index}
+    fields = {name: getattr(graphs, name, None) for name in rows}
+    return {name: values[rows[name]] for name, values in fields.items() if values is not None}
+
+
 @dataclass(frozen=True)
 class Batch:
     """Several graphs side by side: node numbers are global, ``batch`` says whose each node is."""
@@ -48,17 +58,8 @@ class Batch:
         nodes, ptr = ranges(self.ptr, index)
         edges, edge_ptr = ranges(edge_ptr, index)
         shift = torch.repeat_interleave(ptr[:-1] - self.ptr[index], edge_ptr.diff())
-        return replace(
-            self,
-            x=self.x[nodes],
-            edge_index=self.edge_index[:, edges] + shift,
-            batch=owners(ptr),
-            ptr=ptr,
-            y=self.y[index],
-            edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
-            node_type=None if self.node_type is None else self.node_type[nodes],
-            weight=None if self.weight is None else self.weight[index],
-        )
+        fields = rows_of(self, nodes, edges, index)
+        return replace(self, **fields, edge_index=self.edge_index[:, edges] + shift, batch=owners(ptr), ptr=ptr)
 
     def to(self, device: torch.device | str) -> "Batch":
         moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
@@ -179,16 +180,13 @@ class PackedGraphs:
         index = torch.as_tensor(index, dtype=torch.long)
         nodes, node_ptr = ranges(self.node_ptr, index)
         edges, edge_ptr = ranges(self.edge_ptr, index)
+        fields = rows_of(self, nodes, edges, index)
         return replace(
             self,
-            x=self.x[nodes],
+            **fields,
             edge_index=self.edge_index[:, edges],
             node_ptr=node_ptr,
             edge_ptr=edge_ptr,
-            y=self.y[index],
-            edge_attr=None if self.edge_attr is None else self.edge_attr[edges],
-            node_type=None if self.node_type is None else self.node_type[nodes],
-            edge_truth=None if self.edge_truth is None else self.edge_truth[edges],
             text=None if self.text is None else tuple(self.text[i] for i in index.tolist()),
             origin=None if self.origin is None else tuple(self.origin[i] for i in index.tolist()),
         )

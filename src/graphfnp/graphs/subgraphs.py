@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.packed import Batch, Schema, side_by_side
+from graphfnp.graphs.packed import Batch, Schema, rows_of, side_by_side
 from graphfnp.graphs.pointers import pointers
 
 SMALLEST_SUBGRAPH = 3
@@ -67,16 +67,9 @@ def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
     inside[kept] = True
     number = inside.cumsum(0) - 1
     edges = torch.where(inside[batch.edge_index].all(0))[0]
-    owner = batch.batch[kept]
-    return replace(
-        batch,
-        x=batch.x[kept],
-        edge_index=number[batch.edge_index[:, edges]],
-        batch=owner,
-        ptr=pointers(torch.bincount(owner, minlength=batch.num_graphs)),
-        edge_attr=None if batch.edge_attr is None else batch.edge_attr[edges],
-        node_type=None if batch.node_type is None else batch.node_type[kept],
-    )
+    owner, fields = batch.batch[kept], rows_of(batch, kept, edges)
+    ptr = pointers(torch.bincount(owner, minlength=batch.num_graphs))
+    return replace(batch, **fields, edge_index=number[batch.edge_index[:, edges]], batch=owner, ptr=ptr)
 
 
 def edges_both_ways(batch: Batch) -> Tensor:

@@ -57,7 +57,9 @@ class AttentionEdges:
             in_order(place[mirror]),
             number,
             weight,
-            _features(batch, edge_sizes, degree) if batch.edge_attr is not None and edge_sizes else None,
+            None
+            if batch.edge_attr is None or not edge_sizes
+            else _features(batch, batch.edge_attr, edge_sizes, degree),
         )
 
     def matrix(self, entries: Tensor) -> Tensor:
@@ -67,9 +69,8 @@ class AttentionEdges:
             return torch.sparse_csr_tensor(self.ptr, self.source, entries, size=(rows, rows), check_invariants=False)
 
 
-def _features(batch: Batch, edge_sizes: tuple[int, ...], degree: Tensor) -> Tensor:
-    assert batch.edge_attr is not None
-    values = batch.edge_attr + torch.tensor([0, *edge_sizes[:-1]], device=degree.device).cumsum(0)
+def _features(batch: Batch, edge_attr: Tensor, edge_sizes: tuple[int, ...], degree: Tensor) -> Tensor:
+    values = edge_attr + torch.tensor([0, *edge_sizes[:-1]], device=degree.device).cumsum(0)
     edges = torch.zeros(len(values), sum(edge_sizes), device=degree.device).scatter_(1, values, 1.0)
     loops = edges.new_zeros(batch.num_nodes, edges.shape[1]).index_add_(0, batch.edge_index[1], edges)
     return torch.cat([edges, loops / degree.clamp(min=1).unsqueeze(1)])
