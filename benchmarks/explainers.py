@@ -190,7 +190,7 @@ def main() -> None:
 
     evaluators: dict[str, Callable[[], Evaluator]] = {
         "remembered states": lambda: LocalEvaluator(classifier, classes),  # type: ignore[arg-type]
-        "any model": lambda: Evaluator(lambda *a, **k: classifier(*a, **k, num_draws=1).exp(), classes, "split"),
+        "any model": lambda: Evaluator(lambda *a, **k: classifier(*a, **k, num_draws=1).exp(), classes),
     }
     sides = {"SubgraphX": (tree_search, textbook_subgraphx, subgraphx), "GStarX": (values, textbook_gstarx, gstarx)}
     ratios: dict[str, float] = {}

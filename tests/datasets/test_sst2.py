@@ -135,6 +135,9 @@ def test_a_stopped_computation_goes_on_where_it_was(monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         token_vectors(SENTENCES, stops, "toy")
+    (unfinished,) = (sentence_vectors.cache_folder() / "vectors").glob("*.unfinished")
+    with unfinished.open("ab") as file:
+        file.write(b"part of a vector")
     assert torch.equal(token_vectors(SENTENCES, goes_on, "toy"), lengths(SENTENCES).half())
     assert seen == SENTENCES
 

@@ -99,7 +99,7 @@ def test_reached_counts_steps() -> None:
 def test_coalitions_of_many_graphs_in_batches_equal_one_at_a_time(filling) -> None:
     graphs, model = shapes(4, NUMBERS), Plain().eval()
     games = games_of(graphs, target=1)
-    evaluator = Evaluator(lambda x, e, b: model(x, e, b).softmax(-1), 3, filling, node_budget=50)
+    evaluator = Evaluator(lambda x, e, b: model(x, e, b).softmax(-1), 3, filling == "split", node_budget=50)
     evaluator.fill([(game, range(1, 1 << game.num_nodes)) for game in games])
     for game in games:
         for coalition in range(1, 1 << game.num_nodes, 3):
@@ -181,7 +181,7 @@ def test_of_equal_nodes_only_the_number_counts() -> None:
     """A star of equal leaves has 2 (hub or not) times 5 (how many leaves) different coalitions, less the empty one."""
     star = torch.tensor([[0, a] for a in range(1, 5)] + [[a, 0] for a in range(1, 5)]).T
     game, model = Game(torch.ones(5, 4), star, 0), Plain().eval()
-    evaluator = Evaluator(lambda x, e, b: model(x, e, b).softmax(-1), 3, "split")
+    evaluator = Evaluator(lambda x, e, b: model(x, e, b).softmax(-1), 3)
     evaluator.fill([(game, range(32))])
     assert (evaluator.asked, evaluator.evaluated, len(game.worth)) == (32, 9, 32)
     assert game.worth[0b00111] == game.worth[0b11001]
@@ -192,7 +192,9 @@ def test_of_equal_nodes_only_the_number_counts() -> None:
 
 def test_zero_is_no_category() -> None:
     with pytest.raises(InvalidConfig, match="0 is a category too"):
-        Evaluator(lambda *_: torch.zeros(1, 3), 3, "zero_filling").fill(zip(games_of(shapes(1)), [[1]], strict=True))
+        explained(vanilla(), SubgraphX(replace(QUICK, filling="zero_filling")), shapes(1), "log_probs")
+    with pytest.raises(InvalidConfig, match="choose one of these"):
+        SubgraphX(replace(QUICK, filling="nothing"))
 
 
 # ------------------------------------------------------------------------ the search
@@ -206,7 +208,7 @@ def linear_game(weights: list[float], edges: list[tuple[int, int]]) -> tuple[Gam
     def sums(x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
         return torch.zeros(int(batch.max()) + 1, 1).index_add_(0, batch, x)
 
-    return game, Evaluator(sums, 1, "zero_filling")
+    return game, Evaluator(sums, 1, splits=False)
 
 
 def test_search_finds_the_best_small_connected_subgraph() -> None:

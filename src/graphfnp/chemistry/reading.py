@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from graphfnp.chemistry.molecule_arrays import Arrays, joined
-from graphfnp.chemistry.read_rows import Target
+from graphfnp.chemistry.read_rows import Target, read_rows
 from graphfnp.isolation.limits import Limits
 from graphfnp.isolation.pool import Pool, shared_pool
 from graphfnp.isolation.rows import Rows
@@ -53,13 +53,7 @@ def gathered(work: Rows, target: Target) -> Read:
     for piece, answer in work.in_order():
         parts.append({**answer.arrays, "row": answer.arrays["row"] + piece.start})
         refused += [(piece[row], why) for row, why in answer.value]
-    return (joined(parts) if parts else _nothing(target)), sorted(refused)
-
-
-def _nothing(target: Target) -> Arrays:
-    from graphfnp.chemistry.read_rows import read_rows
-
-    return read_rows([], target, lambda row: True)[1]
+    return joined(parts) if parts else read_rows([], target, lambda row: True)[1], sorted(refused)
 
 
 def are_molecules(texts: Sequence[str]) -> list[bool]:

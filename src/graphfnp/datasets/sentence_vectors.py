@@ -126,38 +126,29 @@ def token_vectors(
     path = cache_folder() / "vectors" / f"{_key(sentences, name)}.f16"
     rows = sum(map(len, sentences))
     if not path.exists():
-        _compute(sentences, encoder or SentenceEncoder(), path, (rows, WIDTH))
+        _compute(sentences, encoder or SentenceEncoder(), path)
     # A tensor that lives on disk; writing to the tensor never reaches the file.
     return torch.from_numpy(np.memmap(path, dtype=np.float16, mode="c", shape=(rows, WIDTH)))
 
 
-def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path, shape: tuple[int, int]) -> None:
+def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path) -> None:
+    """Chunk by chunk at the end of a file beside ``path``, whose length says how many sentences are done."""
     from rich.console import Console  # slow to import, and only this needs it
     from rich.progress import Progress
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, progress_file = path.with_suffix(".part"), path.with_suffix(".progress")
-    done = _saved(progress_file) if part.exists() and part.stat().st_size == 2 * shape[0] * shape[1] else 0
-    store = np.memmap(part, dtype=np.float16, mode="r+" if done else "w+", shape=shape)
-    starts = pointer_array([len(tokens) for tokens in sentences])
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    unfinished, row_bytes = path.with_suffix(".unfinished"), 2 * WIDTH
+    ends = pointer_array([len(tokens) for tokens in sentences]) * row_bytes
+    with unfinished.open("ab") as file, Progress(console=Console(stderr=True), transient=True) as bar:
+        done = int(np.searchsorted(ends, file.tell(), side="right")) - 1
+        file.truncate(int(ends[done]))  # a sentence that was written in part is written again
         task = bar.add_task("encoding sentences, once", total=len(sentences), completed=done)
         for first in range(done, len(sentences), CHUNK):
-            last = min(first + CHUNK, len(sentences))
-            store[starts[first] : starts[last]] = encoder(sentences[first:last]).numpy()
-            store.flush()  # the vectors reach the disk before the note that says so
-            progress_file.write_text(json.dumps(last))
-            bar.update(task, completed=last)
-    del store
-    os.replace(part, path)
-    progress_file.unlink(missing_ok=True)
-
-
-def _saved(progress_file: Path) -> int:
-    try:
-        return int(json.loads(progress_file.read_text()))
-    except (OSError, ValueError, TypeError):
-        return 0
+            file.write(encoder(sentences[first : first + CHUNK]).half().numpy().tobytes())
+            file.flush()
+            bar.update(task, advance=CHUNK)
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
 
 
 def _key(sentences: Sequence[Sequence[str]], name: str) -> str:

@@ -3,7 +3,7 @@
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +24,15 @@ class CoalitionExplainer(ExplainerAlgorithm):
     """Node masks found by a search over each graph's coalitions; an edge has the smaller mask of its ends.
 
     All graphs of a batch are searched in step. A graph's search depends on the seed, not on the graphs beside it.
+    ``filling`` says what a coalition leaves of a graph: its own subgraph (``split``), or all of it with the features of
+    the others set to zero (``zero_filling``). Integers are categories, and 0 is a category like any other, so ``auto``
+    is ``split`` for integers and ``zero_filling`` for numbers.
     """
 
     def __init__(self, filling: Filling, seed: int) -> None:
         super().__init__()
+        if filling not in get_args(Filling):
+            raise InvalidConfig(f"filling {filling!r}", "auto, zero_filling or split", "choose one of these")
         self.filling, self.seed = filling, seed
 
     @abstractmethod
@@ -65,10 +70,17 @@ class CoalitionExplainer(ExplainerAlgorithm):
     def evaluator(
         self, model: nn.Module, probabilities: Callable[..., Tensor], num_classes: int, games: list[Game], constant: Any
     ) -> Evaluator:
-        splits = self.filling == "split" or (self.filling == "auto" and not games[0].x.is_floating_point())
+        are_categories = not games[0].x.is_floating_point()
+        if are_categories and self.filling == "zero_filling":
+            raise InvalidConfig(
+                "zero_filling of categories (integer x), where 0 is a category too",
+                "split, or features that are numbers",
+                "leave filling at auto",
+            )
+        splits = are_categories or self.filling == "split"
         if splits and not constant and is_local(model, games):
             return LocalEvaluator(model, num_classes)  # type: ignore[arg-type]
-        return Evaluator(probabilities, num_classes, self.filling)
+        return Evaluator(probabilities, num_classes, splits)
 
 
 def _probabilities(model: nn.Module, config: ModelConfig, constant: dict[str, Any]) -> Callable[..., Tensor]:

@@ -8,7 +8,6 @@ from typing import Literal, TypeVar
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.node_sets import NodeSet, neighbour_sets, to_rows
 
 Filling = Literal["auto", "zero_filling", "split"]
@@ -66,11 +65,10 @@ class Game:
 class Evaluator:
     """Fills in the worth of coalitions: the target's probability when only their nodes are there.
 
-    ``zero_filling`` sets the features of the other nodes to zero and leaves the edges; ``split`` takes the
-    node-induced subgraph, with the features of the whole graph. (Some public code keeps the other nodes under the
-    name "split", without their edges: a mean over nodes would still see them.) Integers are categories, and category
-    0 is an atom like any other: zero would not mean "nothing", so ``auto`` is ``split`` for integers and
-    ``zero_filling`` for numbers. A ``split`` without any node is not shown to the model: all classes are as likely.
+    With ``splits`` the model sees the node-induced subgraph, with the features of the whole graph; else the features of
+    the other nodes are zero and the edges stay. (Some public code keeps the other nodes under the name "split", without
+    their edges: a mean over nodes would still see them.) A subgraph without any node is not shown to the model: all
+    classes are as likely.
 
     ``asked`` counts the coalitions wanted, ``evaluated`` those the model saw; the memo saved the others.
     """
@@ -79,13 +77,11 @@ class Evaluator:
         self,
         probabilities: Callable[..., Tensor],  # (x, edge_index, batch, **fields) -> [graphs, classes]
         num_classes: int,
-        filling: Filling = "auto",
+        splits: bool = True,
         node_budget: int = NODE_BUDGET,
     ) -> None:
-        if filling not in ("auto", "zero_filling", "split"):
-            raise InvalidConfig(f"filling {filling!r}", "auto, zero_filling or split", "choose one of these")
         self.probabilities, self.num_classes = probabilities, num_classes
-        self.filling, self.node_budget = filling, node_budget
+        self.splits, self.node_budget = splits, node_budget
         self.asked = self.evaluated = 0
 
     def fill(self, wanted: Iterable[tuple[Game, Iterable[NodeSet]]]) -> None:
@@ -131,21 +127,12 @@ class Evaluator:
 
     def _cost(self, game: Game, coalition: NodeSet) -> int:
         """How many nodes the model must look at."""
-        return coalition.bit_count() if self._splits(game) else game.num_nodes
-
-    def _splits(self, game: Game) -> bool:
-        if self.filling == "zero_filling" and not game.x.is_floating_point():
-            raise InvalidConfig(
-                "zero_filling of categories (integer x), where 0 is a category too",
-                "split, or features that are numbers",
-                "leave filling at auto",
-            )
-        return self.filling == "split" or not game.x.is_floating_point()
+        return coalition.bit_count() if self.splits else game.num_nodes
 
     def _unknown(self, game: Game, coalitions: Iterable[NodeSet]) -> list[NodeSet]:
         coalitions = list(coalitions)
         self.asked += len(coalitions)
-        if self._splits(game):
+        if self.splits:
             game.worth.setdefault(0, 1 / self.num_classes)
         return [coalition for coalition in dict.fromkeys(coalitions) if coalition not in game.worth]
 
@@ -171,7 +158,7 @@ class Evaluator:
         xs, edge_indices, sizes, fields, shift = [], [], [], [], 0
         for game, coalitions in parts:
             inside = torch.from_numpy(to_rows(coalitions, game.num_nodes)).to(game.x.device)
-            left = inside if self._splits(game) else torch.ones_like(inside)
+            left = inside if self.splits else torch.ones_like(inside)
             nodes = left.nonzero()[:, 1]
             which, edges = (left[:, game.edge_index[0]] & left[:, game.edge_index[1]]).nonzero().unbind(1)
             number = (left.flatten().cumsum(0) - 1).view(left.shape)  # of each node that is left

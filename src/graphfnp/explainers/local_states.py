@@ -167,7 +167,7 @@ class LocalEvaluator(Evaluator):
     """
 
     def __init__(self, classifier: GraphClassifier, num_classes: int, node_budget: int = TOGETHER) -> None:
-        super().__init__(classifier, num_classes, "split", node_budget)
+        super().__init__(classifier, num_classes, node_budget=node_budget)
         self.backbone, self.head = cast(Any, classifier.mean_pooled_network())
         self.reads_degrees = isinstance(self.backbone.layers[0], GCNLayer)
         self.device = next(classifier.parameters()).device

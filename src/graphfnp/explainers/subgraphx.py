@@ -60,7 +60,7 @@ class SubgraphXConfig:
     samples: int = 100
     radius: int = 4  # players are the nodes up to radius - 1 steps away, as public code counts; the others stay
     sparsity: float = 0.5  # the share of nodes the answer must leave out
-    filling: Filling = "auto"  # what a coalition leaves of the graph: see coalitions.Evaluator
+    filling: Filling = "auto"  # what a coalition leaves of the graph: see CoalitionExplainer
 
 
 def subgraphx_settings(schema: Schema | None) -> SubgraphXConfig:

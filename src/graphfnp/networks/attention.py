@@ -1,6 +1,5 @@
 """Graph attention of several heads as sparse products: the function of PyG's GATConv, without a tensor per message."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from torch import Tensor
 
 from graphfnp.graphs.packed import Batch
 from graphfnp.graphs.pointers import pointers
+from graphfnp.networks.neighbourhood import square_matrix
 
 if TYPE_CHECKING:
     from torch_geometric.nn import GATConv
@@ -47,9 +47,11 @@ class AttentionEdges:
             return torch.empty_like(place).view(-1).index_copy_(0, place.view(-1), values.reshape(-1))
 
         number = in_order(torch.arange(place.numel(), device=source.device).view_as(place))
-        weight = None
+        weight = features = None
         if edge_weight is not None:
             weight = torch.cat([edge_weight, edge_weight.new_ones(len(nodes))])[number // heads]
+        if edge_sizes and batch.edge_attr is not None:
+            features = _features(batch, batch.edge_attr, edge_sizes, degree)
         return cls(
             in_order(source.unsqueeze(1) * heads + head),
             in_order(target.unsqueeze(1) * heads + head),
@@ -57,16 +59,11 @@ class AttentionEdges:
             in_order(place[mirror]),
             number,
             weight,
-            None
-            if batch.edge_attr is None or not edge_sizes
-            else _features(batch, batch.edge_attr, edge_sizes, degree),
+            features,
         )
 
     def matrix(self, entries: Tensor) -> Tensor:
-        rows = len(self.ptr) - 1
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            return torch.sparse_csr_tensor(self.ptr, self.source, entries, size=(rows, rows), check_invariants=False)
+        return square_matrix(self.ptr, self.source, entries)
 
 
 def _features(batch: Batch, edge_attr: Tensor, edge_sizes: tuple[int, ...], degree: Tensor) -> Tensor:

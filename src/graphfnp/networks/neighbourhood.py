@@ -37,9 +37,7 @@ class Neighbourhood:
         if not (symmetric and batch.undirected) or weight.requires_grad:
             return cls(batch.edge_index, weight, batch.edge_attr, nodes, None, None)
         row_ptr = pointers(torch.bincount(target, minlength=nodes))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            matrix = torch.sparse_csr_tensor(row_ptr, source, weight, size=(nodes, nodes), check_invariants=False)
+        matrix = square_matrix(row_ptr, source, weight)
         edge_sum = None
         if batch.edge_attr is not None and edge_sizes:
             offsets = torch.tensor([0, *edge_sizes[:-1]], device=source.device).cumsum(0)
@@ -48,6 +46,14 @@ class Neighbourhood:
             flat.index_add_(0, slots.flatten(), weight.unsqueeze(1).expand_as(slots).flatten())
             edge_sum = flat.view(nodes, -1)
         return cls(batch.edge_index, weight, batch.edge_attr, nodes, matrix, edge_sum)
+
+
+def square_matrix(row_ptr: Tensor, column: Tensor, values: Tensor) -> Tensor:
+    """[rows, rows], sparse by rows (CSR)."""
+    rows = len(row_ptr) - 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(row_ptr, column, values, size=(rows, rows), check_invariants=False)
 
 
 class _SymmetricProduct(torch.autograd.Function):
