@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from graphfnp.datasets.table_files import read_sdf
+from graphfnp.datasets.table_files import read_text_table
 from hostile_rows import ring_graph
 
 
@@ -17,7 +17,7 @@ def test_a_hostile_record_costs_itself_alone(tmp_path: Path) -> None:
     chain = [[0, 1], [1, 2]]
     records = [block("CCO", chain), block("C" * worst["num_nodes"], worst["edges"]), block("CCN", chain), ""]
     path.write_text("$$$$\n".join(records))
-    table = read_sdf(path)
+    table = read_text_table(path)
     assert table.smiles is not None
     assert table[table.smiles] == ["CCO", "", "CCN"]
     assert "processor time" in table.refused[1].reason

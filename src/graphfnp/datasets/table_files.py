@@ -138,6 +138,8 @@ def read_text_table(path: Path) -> TextTable:
     if kind == ".parquet":
         return _parquet(path, content)
     text, notes = decoded(content)
+    if kind in (".sdf", ".sd"):
+        return _sdf(path, text, notes)
     if kind in (".smi", ".smiles"):
         rows = _between([line.strip().split(None, 1) for line in text.splitlines()])
         if rows and rows[0][0].lower() == "smiles":
@@ -250,9 +252,8 @@ _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 _PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
 
 
-def read_sdf(path: Path) -> TextTable:
+def _sdf(path: Path, text: str, notes: tuple[str, ...]) -> TextTable:
     """SMILES and properties of every record; a record RDKit refuses is a row with RDKit's reason."""
-    text, notes = decoded(file_content(path)[0])
     records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
     if not records:
         raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")

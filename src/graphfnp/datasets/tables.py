@@ -28,7 +28,7 @@ from graphfnp.datasets.split import (
     scaffold_of,
     scaffold_split,
 )
-from graphfnp.datasets.table_files import TextTable, read_sdf, read_text_table
+from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
@@ -53,14 +53,11 @@ def read_table(
 ) -> Dataset:
     """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the file.
 
-    ``split`` is what :func:`chosen_split` takes or the name of a column; by default a column called split, or else what
-    :func:`usual_split` finds. ``allow_unlabelled`` accepts a table without a label column. ``classes``
-    ("inactive,active") are the labels that count, in their order; ``map_labels`` ("Active=active,n.d.=") renames
-    labels, or leaves their rows out. ``standardise`` reads every molecule in its standard form.
+    The settings are those of :func:`~graphfnp.datasets.load.load`. By default the split is a column called split, or
+    else what :func:`usual_split` finds; ``allow_unlabelled`` accepts a table without a label column.
     """
     path = Path(path)
-    is_sdf = Path(path.name.lower().removesuffix(".gz")).suffix in (".sdf", ".sd")
-    table = (read_sdf if is_sdf else read_text_table)(path)
+    table = read_text_table(path)
     molecules = smiles_column(table, smiles)
     if smiles is None and table.smiles is None and len(molecules) > 1 and molecule_share([molecules]) == 1:
         table = _with_header_as_row(table)

@@ -22,7 +22,7 @@ class CategoryEmbedding(nn.Module):
         self.table = nn.Parameter(torch.randn(sum(sizes), width) * std / len(sizes) ** 0.5)
 
     def forward(self, values: Tensor) -> Tensor:
-        return self._looked_up(values, self.table)
+        return self._looked_up(values.long(), self.table)  # explainers hand categories back as floats
 
     def through(self, values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """``linear(self(values), weight, bias)``: products for values, not for rows, and sums for distinct rows."""
@@ -59,7 +59,4 @@ class NodeInput(nn.Module):
                 f"[nodes, {self.schema.num_columns}], as the model was trained on",
                 "featurise the graphs as the training graphs were",
             )
-        if not self.schema.is_continuous and x.is_floating_point():
-            # Explainers hand categorical features back as floats.
-            x = x.long()
         return self.embedding(x)
