@@ -50,6 +50,8 @@ CLUSTERS, TEST, VALIDATION = 25, 0.15, 0.12
 # Rows of the study: a name, a method, and what differs from its defaults.
 VARIANTS: dict[str, tuple[str, dict]] = {
     "vanilla": ("vanilla", {}),
+    "protgnn": ("protgnn", {}),
+    "protgnn without separation": ("protgnn", {"separation_weight": 0.0}),
     "no-rationales": ("no-rationales", {}),
     "graphfnp": ("graphfnp", {}),
     "forest": ("forest", {}),

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from graphfnp.cli.app import main
-from graphfnp.runs.run import Run
+from graphfnp.runs.run import Plan, Run, execute
+from tiny_graphs import TINY_TRAINING, small
 
 
 def run_command(*arguments: str) -> None:
@@ -39,14 +40,26 @@ def test_an_explainer_of_nodes_marks_nodes(tiny_run: Run, tmp_path: Path, capsys
     assert "strongest nodes" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_a_generator_draws_graphs_of_each_class(tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    run_command("explain", str(tiny_run.folder), "ba2motifs", "--explainer", "xgnn", "--out", str(tmp_path), "--json")
+@pytest.mark.parametrize("name", ["mage", pytest.param("xgnn", marks=pytest.mark.slow)])
+def test_a_generator_draws_graphs_of_each_class(
+    name: str, tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    run_command("explain", str(tiny_run.folder), "ba2motifs", "--explainer", name, "--out", str(tmp_path), "--json")
     printed = json.loads(capsys.readouterr().out)
     assert json.loads((tmp_path / "generated.json").read_text()) == printed
     assert {record["class"] for record in printed} == {"cycle", "house"}
     assert all(record["nodes"] == len(record["node_types"]) for record in printed)
     assert (tmp_path / "explanation.html").read_text().count("<svg") == len(printed)
+
+
+def test_a_protgnn_run_shows_its_prototypes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    options = {"split": "random", "limit": 40}
+    plan = Plan("ba2motifs", "protgnn", overrides=small("protgnn"), training=TINY_TRAINING, data_options=options)
+    run = execute(plan, tmp_path / "run")
+    run_command("explain", str(run.folder), "ba2motifs", "--explainer", "protgnn", "--out", str(tmp_path), "--json")
+    printed = json.loads(capsys.readouterr().out)
+    assert [record["class"] for record in printed] == ["cycle"] * 5 + ["house"] * 5
+    assert all(5 <= record["nodes"] <= 10 for record in printed)
 
 
 def test_an_unknown_explainer_is_named_with_the_known_ones(tiny_run: Run, capsys: pytest.CaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""XGNN and GNNInterpreter: graphs that a model is sure of, built by the rules."""
+"""XGNN, GNNInterpreter and MAGE: graphs that a model is sure of, built by the rules."""
 
 import pytest
 import torch
@@ -11,6 +11,7 @@ from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.building_blocks import BuildingBlocks
 from graphfnp.explainers.centroids import embedding_centroids
 from graphfnp.explainers.gnn_interpreter import GNNInterpreterConfig, interpreter_rationales
+from graphfnp.explainers.mage import MAGEConfig, mage_rationales
 from graphfnp.explainers.xgnn import XGNNConfig, xgnn_rationales
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.registry import make_classifier
@@ -20,6 +21,7 @@ from tiny_graphs import NUMBERS, shapes, small
 BRIEF = {
     xgnn_rationales: XGNNConfig(iterations=2, steps=6, rollouts=2),
     interpreter_rationales: GNNInterpreterConfig(steps=15, candidates=10),
+    mage_rationales: MAGEConfig(attached=2, extensions=5),
 }
 every_generator = pytest.mark.parametrize("generate", BRIEF)
 
@@ -82,7 +84,7 @@ def test_room_is_the_valence_seen_in_training() -> None:
     assert [graphs.schema.edge_types[k] for k in blocks.edge_rows[:, 0]] == ["single", "double", "triple"]
 
 
-@pytest.mark.parametrize("generate", [xgnn_rationales, interpreter_rationales])
+@every_generator
 def test_generators_find_what_a_transparent_model_wants(generate) -> None:
     """A model that counts nodes of type d: class 0 wants none, class 1 wants many."""
     graphs = shapes(30)

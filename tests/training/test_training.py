@@ -331,7 +331,7 @@ def test_every_method_honours_the_weights_of_graphs(method: str) -> None:
 
     one, two = terms(1.0), terms(2.0)
     plain = classifier.loss(classifier.encode(batch)) if method not in ("bbp", "mc-dropout") else one
-    for name in set(one) - {"divergence", "information"}:  # the posterior's, and a mean over edges
+    for name in set(one) - {"divergence", "information", "diversity"}:  # of the posterior, of edges, of prototypes
         torch.testing.assert_close(two[name], 2 * one[name])
         torch.testing.assert_close(one[name], plain[name])
 

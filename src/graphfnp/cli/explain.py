@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST = 24  # graphs on one page
 EXPLAINER = (
     "What explains: rationales, gnn-explainer, pg-explainer, subgraphx, gstarx, gsat (of a gsat run); or, to generate "
-    "graphs of each class whatever the input, xgnn or gnn-interpreter."
+    "graphs of each class whatever the input, xgnn, gnn-interpreter, mage or (of a protgnn run) protgnn."
 )
 
 

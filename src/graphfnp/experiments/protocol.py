@@ -23,7 +23,7 @@ REVISIONS: dict[str, int] = {"bbp": 1, "graphfnp": 9, "no-rationales": 3, "paper
 BACKBONES = ("gcn", "gat")
 OURS = ("graphfnp", "no-rationales", "paper")
 PAPER_BASELINES = ("vanilla", "dropedge", "mc-dropout", "sgld", "bbp", "graph-gp", "gsat", "deep-ensemble")
-FURTHER_BASELINES = ("focal", "evidential", "laplace", "swag", "forest")
+FURTHER_BASELINES = ("focal", "evidential", "laplace", "swag", "protgnn", "forest")
 METHODS = (*OURS, *PAPER_BASELINES, *FURTHER_BASELINES)
 
 # One further value of one setting for each method, tried at the best learning rate.
@@ -39,6 +39,7 @@ KNOBS: dict[str, Mapping[str, Any]] = {
     "evidential": {"prior_weight": 0.1},
     "laplace": {"backbone.dropout": 0.2},
     "swag": {"scale": 4.0},
+    "protgnn": {"separation_weight": 0.0},
     "forest": {"smallest_leaf": 3},
     "graphfnp": {"training.parts": 1.0},
     "no-rationales": {"training.parts": 1.0},

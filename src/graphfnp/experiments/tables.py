@@ -125,8 +125,8 @@ def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, .
 
 def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
     """All peers on the model they explain: Vanilla's, or GSAT's own."""
-    for name in ("gnn-explainer", "pg-explainer", "xgnn", "gnn-interpreter", "gstarx", "gsat", "subgraphx"):
-        builds, slow = name in ("xgnn", "gnn-interpreter"), name in ("gstarx", "subgraphx")
+    for name in ("gnn-explainer", "pg-explainer", "xgnn", "gnn-interpreter", "mage", "gstarx", "gsat", "subgraphx"):
+        builds, slow = name in ("xgnn", "gnn-interpreter", "mage"), name in ("gstarx", "subgraphx")
         if measure == "explanation" and builds:
             continue  # they explain the model, not a graph
         explain = {"explainer": name, "measure": measure, "limit": slow_limit if slow else limit}
@@ -138,6 +138,7 @@ def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
 SMALL = ("bbbp", "bace")
 ABLATED = (*SMALL, "mutagenicity", "sst2")
 CENTROIDS = {"explainer": "centroids", "measure": "rationale-f1"}  # the trivial control: k-means of each class
+PROTOTYPES = {"explainer": "protgnn", "measure": "rationale-f1"}
 # Counted up when where in a graph a link comes from is read in another way. 1: from neighbourhoods of one step alone.
 READING = 2
 OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300, "reading": READING}
@@ -155,6 +156,7 @@ TABLES = {
             "rationale-f1", "Rationale F1 (Table 2)",
             (
                 *_explainers("rationale-f1", 400, 60),
+                Row("protgnn", "protgnn", explain=PROTOTYPES),
                 Row("centroids of Vanilla", "vanilla", explain=CENTROIDS),
                 Row("centroids of GraphFNP", "graphfnp", explain=CENTROIDS),
                 Row("paper", "paper"),

@@ -13,6 +13,8 @@ from graphfnp.explainers.centroids import centroid_rationales, embedding_centroi
 from graphfnp.explainers.explain import EXPLAINERS, explain, parts
 from graphfnp.explainers.explanations import Explanations, kept_edges
 from graphfnp.explainers.gnn_interpreter import interpreter_rationales
+from graphfnp.explainers.mage import mage_rationales
+from graphfnp.explainers.protgnn import prototype_rationales
 from graphfnp.explainers.untouched import untouched
 from graphfnp.explainers.xgnn import xgnn_rationales
 from graphfnp.graphs.edges import edge_pairs
@@ -33,7 +35,8 @@ from graphfnp.randomness import stream
 
 # Model-level: they look for graphs of their own, not for parts of given ones.
 GENERATORS: dict[str, Callable[..., Rationales]] = {
-    "xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales, "centroids": embedding_centroids,
+    "xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales, "mage": mage_rationales,
+    "protgnn": prototype_rationales, "centroids": embedding_centroids,
 }  # fmt: skip
 TRUE_CLASSES = {"mutagenicity": 0}  # NH2 and NO2 are reasons for this class only; elsewhere truth belongs to all
 

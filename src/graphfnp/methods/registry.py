@@ -19,6 +19,7 @@ from graphfnp.methods.baselines.graph_gp import GraphGP, GraphGPConfig
 from graphfnp.methods.baselines.gsat import GSAT, GSATConfig
 from graphfnp.methods.baselines.laplace import Laplace, LaplaceConfig
 from graphfnp.methods.baselines.mc_dropout import MCDropout, MCDropoutConfig
+from graphfnp.methods.baselines.protgnn import ProtGNN, ProtGNNConfig
 from graphfnp.methods.baselines.sgld import SGLD, SGLDConfig
 from graphfnp.methods.baselines.swag import SWAG, SWAGConfig
 from graphfnp.methods.baselines.vanilla import Vanilla, VanillaConfig
@@ -54,6 +55,7 @@ CLASSIFIERS = Registry(
         "mc-dropout": Method(MCDropout, MCDropoutConfig()),
         "deep-ensemble": Method(DeepEnsemble, DeepEnsembleConfig()),
         "gsat": Method(GSAT, GSATConfig()),
+        "protgnn": Method(ProtGNN, ProtGNNConfig()),
         "focal": Method(Focal, FocalConfig()),
         "evidential": Method(Evidential, EvidentialConfig()),
         "swag": Method(SWAG, SWAGConfig()),

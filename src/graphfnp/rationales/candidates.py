@@ -127,9 +127,14 @@ def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Gene
 
 
 def refined_hash(structure: Structure, rounds: int = 3) -> object:
-    """Colour refinement: equal for structures that message passing cannot tell apart in so many rounds."""
+    """Equal for structures that message passing cannot tell apart in so many rounds."""
     if structure.x is not None:
         return (structure.names, structure.edges) if structure.names else id(structure)
+    return structure.num_nodes, tuple(sorted(refined_colours(structure, rounds)))
+
+
+def refined_colours(structure: Structure, rounds: int = 3) -> list[int]:
+    """Colour refinement: a number for each node, equal for nodes that message passing cannot tell apart."""
     links = adjacency(structure)
     colour: list[int] = list(structure.node_type)
     for _ in range(rounds):
@@ -137,4 +142,4 @@ def refined_hash(structure: Structure, rounds: int = 3) -> object:
             hash((own, *sorted((kind, colour[other]) for other, kind in near.items())))
             for own, near in zip(colour, links, strict=True)
         ]
-    return structure.num_nodes, tuple(sorted(colour))
+    return colour
