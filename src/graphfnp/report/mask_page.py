@@ -76,7 +76,7 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         cards.append((label, Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size)))
     write_json(folder / "generated.json", records)
     lead = (
-        "Graphs made to make the model sure of a class. They explain the model, not an input, and need not be real.",
+        "Graphs that stand for a class. They explain the model, not an input, and unless cut out need not be real.",
     )
     groups = _groups([card for _, card in cards], [label for label, _ in cards], schema)
     write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
