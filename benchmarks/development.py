@@ -23,6 +23,7 @@ from rdkit import Chem, RDLogger
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.cluster import KMeans
 
+from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.datasets.load import fetch, load
 from graphfnp.datasets.sentence_vectors import token_vectors
 from graphfnp.datasets.split import DENSE, SPARSE, balanced_scaffold_split
@@ -31,6 +32,7 @@ from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
+from graphfnp.graphs.descriptors import descriptor_list
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import induced_subgraphs
 from graphfnp.methods.contract import with_rationales
@@ -56,6 +58,8 @@ VARIANTS: dict[str, tuple[str, dict]] = {
     "graphfnp": ("graphfnp", {}),
     "forest": ("forest", {}),
     "graphfnp-forest": ("graphfnp-forest", {"generation_weight": 0.0}),
+    "graphfnp, rdkit": ("graphfnp", {"data.features": "rdkit"}),
+    "graphfnp-forest, rdkit": ("graphfnp-forest", {"generation_weight": 0.0, "data.features": "rdkit"}),
 }
 
 
@@ -144,6 +148,9 @@ SPLITS: dict[str, tuple[int, Callable[[int], tuple[PackedGraphs, PackedGraphs, P
 def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str) -> dict[str, dict[str, float]]:
     """Scores of a model on the inner test graphs, in each of the three ways, and of its links where it has any."""
     graphs, validation, test = SPLITS[dataset][1](seed)
+    if features := overrides.get("data.features"):
+        graphs, validation, test = (described(part, features) for part in (graphs, validation, test))
+    overrides = {k: v for k, v in overrides.items() if not k.startswith("data.")}
     overrides = dict(MOTIFS.get(method, {})) | overrides if "motifs" in dataset else overrides
     recipe = RECIPE | {k.removeprefix(TRAINING): v for k, v in overrides.items() if k.startswith(TRAINING)}
     settings = {"backbone.name": backbone, "backbone.width": WIDTH, **FIXED.get(method, {})}
@@ -164,6 +171,15 @@ def trained(dataset: str, seed: int, method: str, overrides: dict, backbone: str
             "nearest": links.nearest_accuracy, "redundancy": links.redundancy,
         } | ({} if test.edge_truth is None else edge_aucs(model, test, dataset))  # fmt: skip
     return measured
+
+
+def described(graphs: PackedGraphs, features: str) -> PackedGraphs:
+    """The same molecules, with descriptors beside them."""
+    schema = replace(graphs.schema, descriptors=descriptor_list(features))
+    found, _, problems = graphs_from_smiles(graphs.text or (), graphs.y, schema)
+    assert found is not None
+    assert not problems
+    return found
 
 
 def edge_aucs(model: TrainedModel, test: PackedGraphs, dataset: str) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """GraphFNPClassifier: every method as a scikit-learn classifier of molecules and graphs."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +77,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         mix: str = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
         standardise: bool = False,
+        features: str | Sequence[str] | None = None,
         start_from: str | None = None,
         freeze: int = 0,
         validation_fraction: float = 0.1,
@@ -95,6 +96,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
         self.standardise = standardise  # molecules, to largest fragment, neutral, canonical tautomer
+        self.features = features  # beside the structure: "rdkit", and columns of X, which is a table then
         self.start_from = start_from  # a run folder or bundled model, whose backbone it starts from
         self.freeze = freeze  # layers of it that stay as they are
         self.validation_fraction = validation_fraction
@@ -209,8 +211,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             record["conformal_set"] = record["conformal_set"] and [label[name] for name in record["conformal_set"]]
             for rationale in record["rationales"] or ():
                 rationale["class"] = label[rationale["class"]]
-        index = X.index if isinstance(X, pd.Series | pd.DataFrame) else None
-        return pd.DataFrame(records, index=index)
+        return pd.DataFrame(records, index=X.index if isinstance(X, pd.Series | pd.DataFrame) else None)
 
     @property
     def rationales_(self) -> Rationales | None:
@@ -275,7 +276,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- reading
 
     def _read(self, X: Any, classes: np.ndarray, on_invalid: str) -> Read:
-        read = graphs_from_inputs(X, [str(name) for name in classes], self.standardise)
+        read = graphs_from_inputs(X, [str(name) for name in classes], self.standardise, self.features)
         if read[2] and on_invalid == "raise":
             raise InvalidGraphs(
                 described(read[2]), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
@@ -285,8 +286,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     def _predicted(self, X: Any, on_invalid: str) -> tuple[Read, Predictions | None]:
         check_is_fitted(self)
         read = self._read(X, self.classes_, on_invalid)
-        graphs = read[0]
-        return read, None if graphs is None else predict(self.model_, graphs, self.num_draws, self.seed_)
+        return read, None if read.graphs is None else predict(self.model_, read.graphs, self.num_draws, self.seed_)
 
 
 def _seed(random_state: Any) -> int:

@@ -289,3 +289,20 @@ def test_pyg_data_of_one_graph_needs_no_batch_vector() -> None:
     classifier = make_classifier("vanilla", graphs.schema, small("vanilla")).eval()
     data = Data(x=graphs.batch([0]).x, edge_index=graphs.batch([0]).edge_index)
     assert_same(classifier(data.x, data.edge_index), classifier(data.x, data.edge_index, torch.zeros(25).long()), 1e-6)
+
+
+# ---------------------------------------------------------------- descriptors
+
+
+@every_method
+def test_descriptors_beside_the_structure_are_heard_and_kept(method: str, tmp_path: Path) -> None:
+    plain = shapes(48)
+    dose = torch.linspace(-1, 1, 48)[torch.randperm(48, generator=torch.Generator().manual_seed(0))]
+    schema = replace(plain.schema, descriptors=("dose",))
+    graphs = replace(plain, schema=schema, descriptors=dose.unsqueeze(1))
+    classifier = make_classifier(method, schema, small(method))
+    model = train(classifier, graphs, graphs, TINY_TRAINING).model
+    given = probabilities(model, graphs)
+    assert not torch.allclose(given, probabilities(model, replace(graphs, descriptors=-graphs.descriptors)))
+    save_model(model, tmp_path, method)
+    assert_same(probabilities(load_model(tmp_path), graphs), given)

@@ -11,10 +11,12 @@ import numpy as np
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.atoms import BOND_TYPES, read_token
+from graphfnp.chemistry.descriptors import descriptor_arrays, descriptors_of
 from graphfnp.chemistry.molecule_arrays import Arrays, featurise
 from graphfnp.chemistry.read_smiles import logged_reason, read_molecule, too_complex, too_many_cycles
 from graphfnp.chemistry.sketches import Names, molecule_or_sketch, structure_to_mol
 from graphfnp.chemistry.standardise import StandardForm, form_arrays, standard_form
+from graphfnp.graphs.descriptors import RDKIT
 from graphfnp.graphs.structure import Structure
 
 
@@ -53,6 +55,7 @@ class Target(NamedTuple):
     edge_columns: int = 0
     most_atoms: int | None = None  # hydrogens are not counted
     standardise: bool = False  # SMILES; a graph is taken as it is
+    descriptors: tuple[str, ...] = ()  # of SMILES: those that are computed, and columns, which are not read here
 
     @property
     def is_typed(self) -> bool:
@@ -64,22 +67,26 @@ def read_rows(rows: list[Any], options: Sequence[Any], begin: Begin) -> tuple[li
     """[row, reason] of the rows that are no molecule; arrays of the others, their rows among them."""
     target, refused, good = target_from(options), [], []
     forms: list[StandardForm | None] = []
+    described: list[list[float]] = []
 
     def read() -> Iterable[Any]:
         for row, given in enumerate(rows):
             if not begin(row):
                 return
             form, found = _read(given, target)
-            if isinstance(found, str):
-                refused.append([row, found])
+            known = [] if isinstance(found, str) else _described(given, form, target)
+            if isinstance(found, str) or isinstance(known, str):
+                refused.append([row, found if isinstance(found, str) else known])
             else:
                 good.append(row)
                 forms.append(form)
+                described.append(known)
                 yield found
 
     with rdBase.BlockLogs():
         arrays = typed_arrays(list(read()), target.edge_columns) if target.is_typed else featurise(read())
     standard = form_arrays(forms) if target.standardise else {}
+    standard |= descriptor_arrays(described, target.descriptors)
     return refused, {**arrays, **standard, "row": np.array(good, dtype=np.int64)}
 
 
@@ -132,6 +139,13 @@ def _read(given: Any, target: Target) -> tuple[StandardForm | None, Chem.Mol | S
         return None, _smiles(given, target)
     form = standard_form(given, target.most_atoms)
     return (None, form) if isinstance(form, str) else (form, _smiles(form.smiles, target))
+
+
+def _described(given: Any, form: StandardForm | None, target: Target) -> list[float] | str:
+    """The descriptors of what was read, or why it has none."""
+    if not isinstance(given, str):
+        return "a graph, of which no descriptors are known: give a SMILES" if RDKIT in target.descriptors else []
+    return descriptors_of(given if form is None else form.smiles, target.descriptors)
 
 
 def _smiles(text: str, target: Target) -> Chem.Mol | Structure | str:

@@ -26,7 +26,10 @@ def reading_pool() -> Pool:
 
 def target_of(schema: "Schema", most_atoms: int | None = None) -> Target:
     columns = len(schema.edge_sizes)
-    return Target(schema.features, schema.node_types, schema.edge_types, columns, most_atoms, schema.standardise)
+    return Target(
+        schema.features, schema.node_types, schema.edge_types, columns, most_atoms, schema.standardise,
+        schema.descriptors,
+    )  # fmt: skip
 
 
 def read_molecules(rows: Sequence[Any], target: Target, processes: int = 1, pool: Pool | None = None) -> Read:

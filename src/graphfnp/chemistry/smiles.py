@@ -2,21 +2,24 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from rdkit import rdBase
 from torch import Tensor
 
 from graphfnp.chemistry.atoms import ATOM_COLUMNS, BOND_COLUMNS, BOND_TYPES, TOKENS
+from graphfnp.chemistry.descriptors import VERSION as DESCRIPTORS
 from graphfnp.chemistry.molecule_arrays import VERSION, Arrays
 from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.reading import read_molecules, target_of
 from graphfnp.chemistry.standardise import forms_in
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import read_tensors, write_tensors
+from graphfnp.graphs.descriptors import columns_in, table_values, with_values
 from graphfnp.graphs.packed import UNLABELLED, Origin, PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem, Read
 
@@ -50,18 +53,24 @@ def graphs_from_smiles(
     schema: Schema | None = None,
     processes: int = 1,
     cache: Path | str | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> Read:
     """The molecules of a list as graphs of this schema, by default that of :func:`molecule_schema`.
 
     ``y`` has a label for every row; ``processes`` > 1 shares the work out; ``cache`` is a folder that keeps the result.
+    ``columns`` hold the values of the descriptors that the schema names; a row without one of them is refused.
     """
     given = [one if isinstance(one, str) else "" if _missing(one) else str(one) for one in smiles]
     schema = schema or molecule_schema()
     if not reads_smiles(schema):
         raise InvalidConfig("SMILES", f"graphs of kind {schema.kind}, which the model was trained on", "give graphs")
     target = target_of(schema)
-    made_by = (VERSION, STANDARD, rdBase.rdkitVersion, repr(target))
-    arrays, problems = cached_arrays(cache, (*made_by, *given), lambda: _read(given, target, processes))
+    made_by = (VERSION, STANDARD, DESCRIPTORS, rdBase.rdkitVersion, repr(target))
+    values, reasons = table_values(columns_in(schema.descriptors), columns or {}, len(given))
+    read = ["" if row in reasons else one for row, one in enumerate(given)]
+    arrays, problems = cached_arrays(cache, (*made_by, *read), lambda: _read(read, target, processes))
+    problems = [_told(problem, given, reasons) for problem in problems]
+    arrays = with_values(arrays, values[arrays["row"]])
     rows = torch.from_numpy(arrays["row"])
     if not len(rows):
         return Read(None, rows, tuple(problems))
@@ -82,6 +91,12 @@ def packed(arrays: Arrays, y: Tensor, schema: Schema, text: Sequence[str] | None
     return PackedGraphs.build(**tensors, y=y, schema=schema, text=text, origin=origin)
 
 
+def _told(problem: Problem, given: Sequence[str], reasons: Mapping[int, str]) -> Problem:
+    """With what was given, and with the reason of a row that was not read for its columns."""
+    row = problem.row
+    return Problem(row, given[row], reasons.get(row, problem.reason) if given[row].strip() else problem.reason)
+
+
 def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
@@ -91,7 +106,9 @@ def _read(smiles: list[str], target: Target, processes: int) -> tuple[Arrays, li
     return arrays, [Problem(row, smiles[row], why) for row, why in refused]
 
 
-def molecule_schema(class_names: tuple[str, ...] = ("0", "1"), standardise: bool = False) -> Schema:
+def molecule_schema(
+    class_names: tuple[str, ...] = ("0", "1"), standardise: bool = False, descriptors: tuple[str, ...] = ()
+) -> Schema:
     """The schema of every molecule graph made here."""
     return Schema(
         class_names=class_names,
@@ -102,6 +119,7 @@ def molecule_schema(class_names: tuple[str, ...] = ("0", "1"), standardise: bool
         edge_types=(*BOND_TYPES, "other"),
         features="molecule",
         standardise=standardise,
+        descriptors=descriptors,
     )
 
 

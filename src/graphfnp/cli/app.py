@@ -132,6 +132,13 @@ def train(
             "largest fragment, neutral, canonical tautomer.",
         ),
     ] = False,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Read beside the structure, here and wherever the model is asked: rdkit (descriptors), columns of "
+            "numbers in your file, or both: rdkit,dose,pH."
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(
@@ -152,7 +159,7 @@ def train(
     from graphfnp.cli import commands
 
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
-    options |= {"classes": classes, "map_labels": map_labels}
+    options |= {"classes": classes, "map_labels": map_labels, "features": features}
     options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
     begun = None if start is None else commands.Start(start, freeze)
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [], begun)

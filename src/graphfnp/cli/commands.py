@@ -241,7 +241,10 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
         graphs, rows, problems = graphs_from_smiles(source.splitlines() or [source], schema=schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return Rows(graphs, rows.tolist(), problems)
-    loaded = load(source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise)
+    loaded = load(
+        source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
+        features=schema.descriptors,
+    )  # fmt: skip
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
     if loaded.graphs.schema.has_atom_features and not schema.has_atom_features and reads_smiles(schema):
         return _in_schema(loaded, own, schema)

@@ -19,7 +19,7 @@ def unseen_graphs(
 
     Columns and labels are called as in training, unless ``options`` say otherwise.
     """
-    own, columns = run.plan.data_options, ("smiles", "label", "standardise")
+    own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
     loaded = load(source, data=data, seed=seed, **chosen)

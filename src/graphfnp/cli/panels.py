@@ -47,7 +47,7 @@ def predict_panel(runs: Mapping[str, Run], request: PredictRequest) -> Counts:
 
 def _at_once(models: Mapping[str, TrainedModel], request: PredictRequest) -> Counts:
     is_csv = request.target is not None and request.target.suffix == ".csv"
-    chunks, names = _rows(request)
+    chunks, names = _rows(request, PanelScorer(models, request.settings).columns)
     if request.target is not None and request.target.suffix in ENDINGS:
         scorer = PanelScorer(models, request.settings, is_csv)
         write_record_file(
@@ -60,11 +60,11 @@ def _at_once(models: Mapping[str, TrainedModel], request: PredictRequest) -> Cou
     return Counts(len(records), len(bad), tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS]))
 
 
-def _rows(request: PredictRequest) -> tuple[list[Chunk], Sequence[str | None]]:
+def _rows(request: PredictRequest, beside: Sequence[str]) -> tuple[list[Chunk], Sequence[str | None]]:
     """SMILES on the command line, rows of a file, or the molecules of a dataset; and what people call them."""
     source = request.source
     if exists(source) and can_stream(Path(source)):
-        file = MoleculeFile(Path(source), request.smiles)
+        file = MoleculeFile(Path(source), request.smiles, beside)
         chunks = list(file.chunks())
         columns: dict[str, list[str]] = {}
         for table in file.columns():

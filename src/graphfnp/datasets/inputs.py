@@ -10,6 +10,7 @@ from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
 from graphfnp.graphs.problem import Problem, Read
 from graphfnp.graphs.pyg import from_data_list, is_data
@@ -18,15 +19,22 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def graphs_from_inputs(inputs: Any, class_names: Sequence[str], standardise: bool = False) -> Read:
+def graphs_from_inputs(
+    inputs: Any,
+    class_names: Sequence[str],
+    standardise: bool = False,
+    features: str | Sequence[str] | None = None,
+) -> Read:
     """Unlabelled graphs of these classes.
 
     A molecule is read by way of its SMILES, so that both mean the same graph. PackedGraphs keep their schema, and so do
     ``Data`` that :func:`graphfnp.to_data_list` made; the schema of other ``Data`` is found in the list itself.
+    Columns that ``features`` name stand in the table beside the one of molecules.
     """
-    names = tuple(class_names)
+    names, descriptors = tuple(class_names), descriptor_list(features)
     if isinstance(inputs, PackedGraphs):
         return _unlabelled(inputs, names)
+    inputs, columns = _apart(inputs, columns_in(descriptors))
     items = _items(inputs)
     if items and all(isinstance(item, PackedGraphs) for item in items):
         return _unlabelled(concatenate(items), names)
@@ -39,7 +47,8 @@ def graphs_from_inputs(inputs: Any, class_names: Sequence[str], standardise: boo
             "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
             "pass a list of them, e.g. the SMILES column of a table",
         )
-    return graphs_from_smiles([_smiles(item) for item in items], schema=molecule_schema(names, standardise))
+    schema = molecule_schema(names, standardise, descriptors)
+    return graphs_from_smiles([_smiles(item) for item in items], schema=schema, columns=columns)
 
 
 def described(problems: Sequence[Problem]) -> str:
@@ -47,6 +56,20 @@ def described(problems: Sequence[Problem]) -> str:
     rows = listed([problem.row for problem in problems], 20)
     reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
     return f"{len(problems)} rows that are no molecule: {rows} ({reasons})"
+
+
+def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
+    """The molecules of a table, and its columns of features."""
+    if not names:
+        return inputs, {}
+    known = [str(name) for name in getattr(inputs, "columns", ())]
+    if not known:
+        raise InvalidGraphs(
+            f"a {type(inputs).__name__}", f"a DataFrame with molecules and the columns {listed(names, 20)}",
+            "pass such a table: frame[['smiles', ...]]",
+        )  # fmt: skip
+    check_columns(names, known, "a table")
+    return inputs.drop(columns=list(names)), {name: inputs[name].tolist() for name in names}
 
 
 def _items(inputs: Any) -> list[Any]:

@@ -15,7 +15,8 @@ from graphfnp.datasets.sources import cache_folder, obtained, origin_of, sha256_
 from graphfnp.datasets.split import chosen_split
 from graphfnp.datasets.tables import read_table, standard_notes
 from graphfnp.datasets.tu import read_tu
-from graphfnp.errors import InvalidConfig, MissingData
+from graphfnp.errors import InvalidConfig, MissingData, listed
+from graphfnp.graphs.descriptors import columns_in, descriptor_list
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.graphs.pyg import from_data_list, from_networkx, is_data, is_dataset, is_networkx
@@ -60,6 +61,7 @@ def load(
     limit: int | None = None,
     duplicates_together: bool = False,
     standardise: bool = False,
+    features: str | Sequence[str] | None = None,
     allow_unlabelled: bool = False,
     processes: int = 1,
     download: bool = True,
@@ -75,6 +77,7 @@ def load(
     of each part: evenly spaced, or for sst2 the first. ``classes`` ("inactive,active") are the labels of a table that
     count, in their order; ``map_labels`` ("Active=active,n.d.=") renames labels, or leaves their rows out.
     ``standardise`` reads molecules in their standard form: largest fragment, neutral, canonical tautomer.
+    ``features`` ("rdkit,dose") are read beside the structure: RDKit's descriptors, and columns of the table.
     """
     if isinstance(source, Dataset):
         return source
@@ -82,7 +85,7 @@ def load(
         dataset = read_table(
             table, smiles, label, split, class_names=class_names, classes=classes, map_labels=map_labels,
             allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together, standardise=standardise,
-            seed=seed, processes=processes, cache=cache_folder() / "molecules",
+            features=features, seed=seed, processes=processes, cache=cache_folder() / "molecules",
         )  # fmt: skip
     else:
         found = (
@@ -90,8 +93,8 @@ def load(
             or _tu_place(source)
             or _in_memory(source, labels, class_names)
         )
-        if standardise:
-            found = replace(found, reading=_standardised(found.reading))
+        if standardise or features:
+            found = replace(found, reading=_read_anew(found.reading, standardise, descriptor_list(features)))
         graphs, notes = found.reading.graphs, found.reading.notes
         how = split or found.reading.split or found.split
         dataset = Dataset(
@@ -105,17 +108,19 @@ def load(
     return dataset
 
 
-def _standardised(reading: Reading) -> Reading:
-    """The molecules in their standard form; those that have none are rows with a reason."""
+def _read_anew(reading: Reading, standardise: bool, descriptors: tuple[str, ...]) -> Reading:
+    """The molecules in their standard form, or with descriptors; those that have none are rows with a reason."""
     from graphfnp.chemistry.smiles import graphs_from_smiles
 
-    given = reading.graphs
+    given, asked = reading.graphs, "standardise" if standardise else "features"
     if given.text is None or not given.schema.has_atom_features:
-        raise InvalidConfig("standardise for graphs without SMILES", "molecules given as SMILES", "leave it out")
-    schema = replace(given.schema, standardise=True)
+        raise InvalidConfig(f"{asked} for graphs without SMILES", "molecules given as SMILES", "leave it out")
+    if columns := columns_in(descriptors):
+        raise InvalidConfig(f"features {listed(columns)} of a dataset by name", "a table with columns", "give its file")
+    schema = replace(given.schema, standardise=standardise, descriptors=descriptors)
     graphs, kept, refused = graphs_from_smiles(given.text, given.y, schema, cache=cache_folder() / "molecules")
     if graphs is None:
-        raise InvalidConfig("standardise for molecules without a standard form", "molecules", "leave it out")
+        raise InvalidConfig(f"{asked} for molecules that have none", "molecules", "leave it out")
     rows = torch.arange(len(given)) if reading.rows is None else reading.rows
     problems = [Problem(int(rows[one.row]), one.given, one.reason) for one in refused]
     return Reading(

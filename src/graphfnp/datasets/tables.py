@@ -30,6 +30,7 @@ from graphfnp.datasets.split import (
 )
 from graphfnp.datasets.table_files import TextTable, read_text_table
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
+from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
 FEWEST_FOR_SCAFFOLDS = 100  # labelled molecules
@@ -47,6 +48,7 @@ def read_table(
     allow_unlabelled: bool = False,
     duplicates_together: bool = False,
     standardise: bool = False,
+    features: str | Sequence[str] | None = None,
     seed: int = 0,
     processes: int = 1,
     cache: Path | str | None = None,
@@ -65,7 +67,7 @@ def read_table(
     if not len(table):
         raise InvalidGraphs(f"{path.name} without data rows", "at least one row under the header", "check the file")
     parts = _split_column(table, split)
-    labels = label_column(table, label, taken={molecules, parts or ""})
+    labels = label_column(table, label, taken={molecules, parts or "", *columns_in(descriptor_list(features))})
     if labels is None and not allow_unlabelled:
         raise InvalidConfig(
             f"a table with the columns {listed(table.names, 20)}",
@@ -75,11 +77,14 @@ def read_table(
     wanted = class_list(classes)
     given = chosen_labels(table[labels], label_map(map_labels), wanted) if labels else [""] * len(table)
     y, names = read_labels(given, labels or "", wanted or class_names)
-    schema = molecule_schema(names, standardise)
-    graphs, rows, problems = graphs_from_smiles(table[molecules], y, schema, processes, cache)
+    descriptors = descriptor_list(features)
+    beside = columns_in(descriptors)
+    check_columns(beside, table.names, path.name)
+    schema, values = molecule_schema(names, standardise, descriptors), {name: table[name] for name in beside}
+    graphs, rows, problems = graphs_from_smiles(table[molecules], y, schema, processes, cache, values)
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
     if graphs is None:
-        graphs = packed(featurise(()), y[rows], schema, ())
+        graphs = packed(featurise(()), y[rows], replace(schema, descriptors=()), ())
     notes = [*table.notes, *standard_notes(graphs), *(label_notes(given) if labels and not allow_unlabelled else ())]
     if salts := sum("." in smiles for smiles in graphs.text or ()):
         what = "each is one graph, as it is written; --standardise keeps the largest"

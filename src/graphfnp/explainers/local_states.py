@@ -141,7 +141,8 @@ def is_local(model: nn.Module, games: Sequence[Game]) -> bool:
     """Is the model a head on the mean of node states, and are its edges between nodes, so that layers see in-edges?"""
     network = model.mean_pooled_network() if isinstance(model, GraphClassifier) else None
     loops = any(bool((game.edge_index[0] == game.edge_index[1]).any()) for game in games)
-    return network is not None and isinstance(network[0], Backbone) and not loops
+    plain = network is not None and isinstance(network[0], Backbone) and network[0].descriptors is None
+    return plain and not loops
 
 
 class Rows:

@@ -1,6 +1,8 @@
 """Graphs as flat tensors, small graphs as plain numbers, and what can be done to both whatever they mean."""
 
 PUBLIC = {  # what other packages may use, by module
+    "descriptors": "RDKIT RDKIT_NAMES check_columns columns_in descriptor_list row_values table_values "
+    "width_of with_values",
     "edges": "DEGREE_SIZE Integers TidyEdges degree_feature edge_pairs global_edges pair_mean tidy_edges",
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
     "labels": "label_numbers",

@@ -33,6 +33,7 @@ def _check_lengths(graphs: "PackedGraphs") -> None:
         ("edge_ptr", len(graphs.edge_ptr), count + 1),
         ("y", len(graphs.y), count),
         ("text", None if graphs.text is None else len(graphs.text), count),
+        ("descriptors", None if graphs.descriptors is None else len(graphs.descriptors), count),
     ):
         if given is not None and given != expected:
             raise InvalidGraphs(

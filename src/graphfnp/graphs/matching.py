@@ -11,6 +11,12 @@ from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 
 def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
     """The same graphs in a model's schema, by the names of types and classes; InvalidGraphs if they do not fit."""
+    if schema.descriptors and (graphs.descriptors is None or graphs.schema.descriptors != schema.descriptors):
+        raise InvalidGraphs(
+            f"graphs with the features {listed(graphs.schema.descriptors, 20) or 'of their structure alone'}",
+            f"the features {listed(schema.descriptors, 20)} beside the structure, as in training",
+            f"load them with features={','.join(schema.descriptors)!r}",
+        )
     if graphs.schema == schema:
         return graphs
     if schema.standardise and not graphs.schema.standardise:
@@ -25,6 +31,7 @@ def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
     return PackedGraphs.build(
         x, graphs.edge_index, graphs.node_ptr, graphs.edge_ptr, y, schema,
         edge_attr, node_type, graphs.edge_truth, graphs.text, graphs.origin,
+        graphs.descriptors if schema.descriptors else None,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def rows_of(
 ) -> dict[str, Any]:
     """The fields with a row for each node, each edge and (if ``index`` is given) each graph, at these rows."""
     rows = {"x": nodes, "node_type": nodes, "edge_attr": edges, "edge_truth": edges}
-    rows |= {} if index is None else {"y": index, "weight": index}
+    rows |= {} if index is None else {"y": index, "weight": index, "descriptors": index}
     fields = {name: getattr(graphs, name, None) for name in rows}
     return {name: values[rows[name]] for name, values in fields.items() if values is not None}
 
@@ -39,6 +39,7 @@ class Batch:
     node_type: Tensor | None = None  # [nodes]
     undirected: bool = True  # every edge is there in both directions
     weight: Tensor | None = None  # [graphs], of mean one: how much each counts in the training loss; None: all alike
+    descriptors: Tensor | None = None  # [graphs, columns]: what is known of each beside its structure
 
     @property
     def num_graphs(self) -> int:
@@ -87,6 +88,7 @@ class PackedGraphs:
     text: tuple[str, ...] | None = None  # [graphs]: SMILES or sentence
     undirected: bool = field(default=True)
     origin: tuple[Origin, ...] | None = None  # [graphs]: of texts that are standard forms
+    descriptors: Tensor | None = None  # [graphs, columns]: what is known of each beside its structure
 
     # ---------------------------------------------------------------- making
 
@@ -104,6 +106,7 @@ class PackedGraphs:
         edge_truth: Tensor | None = None,
         text: Sequence[str] | None = None,
         origin: tuple[Origin, ...] | None = None,
+        descriptors: Tensor | None = None,
     ) -> "PackedGraphs":
         """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways.
 
@@ -112,7 +115,7 @@ class PackedGraphs:
         graphs = cls(
             torch.zeros(int(node_ptr[-1]), 1, dtype=torch.long) if x is None else x,
             edge_index, node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth,
-            None if text is None else tuple(text), origin=origin,
+            None if text is None else tuple(text), origin=origin, descriptors=descriptors,
         )  # fmt: skip
         check(graphs)
         source, target = edges = graphs.global_edge_index
@@ -205,6 +208,7 @@ class PackedGraphs:
             edge_attr=None if self.edge_attr is None else self.edge_attr[edges].long(),
             node_type=None if self.node_type is None else self.node_type[nodes].long(),
             undirected=self.undirected,
+            descriptors=None if self.descriptors is None else self.descriptors[index],
         )
 
     def batches(
@@ -240,7 +244,9 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
             None if any(value is None for value in values) else torch.cat(values, dim=-1 if name == "edge_index" else 0)
         )
 
-    fields = {name: joined(name) for name in ("x", "edge_index", "y", "edge_attr", "node_type", "edge_truth")}
+    fields = {
+        name: joined(name) for name in ("x", "edge_index", "y", "edge_attr", "node_type", "edge_truth", "descriptors")
+    }
     texts, origins = [part.text for part in parts], [part.origin for part in parts]
     return replace(
         first,
@@ -269,4 +275,5 @@ def side_by_side(first: Batch, second: Batch) -> Batch:
         node_type=joined(first.node_type, second.node_type),
         undirected=first.undirected and second.undirected,
         weight=joined(first.weight, second.weight),
+        descriptors=joined(first.descriptors, second.descriptors),
     )

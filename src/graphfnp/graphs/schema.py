@@ -21,6 +21,7 @@ class Schema:
     edge_types: tuple[str, ...] = ("edge",)  # names of the first column of edge_attr
     features: Literal["types", "degree", "molecule", "given"] = "given"  # how x follows from the structure
     standardise: bool = False  # are molecules read in their standard form?
+    descriptors: tuple[str, ...] = ()  # read beside the structure: "rdkit", columns of the user's table
 
     @classmethod
     def of_degrees(cls, class_names: tuple[str, ...]) -> "Schema":
@@ -28,8 +29,9 @@ class Schema:
         return cls(class_names, node_sizes=(DEGREE_SIZE,), features="degree")
 
     def to_json(self) -> dict[str, Any]:
-        """As before there were standard forms, where there is none."""
-        return {name: value for name, value in asdict(self).items() if name != "standardise" or value}
+        """As before there were standard forms and descriptors, where there are none."""
+        later = ("standardise", "descriptors")
+        return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @property
     def num_classes(self) -> int:

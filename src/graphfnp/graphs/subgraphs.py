@@ -61,7 +61,7 @@ def random_subgraphs(batch: Batch, schema: Schema) -> Batch:
 def induced_subgraphs(batch: Batch, kept: Tensor) -> Batch:
     """The batch on these nodes (ascending, at least one of each graph) and the edges among them.
 
-    Features are selected, not recomputed: degrees in ``x`` are still those of the whole graph.
+    Features are selected, not recomputed: degrees in ``x`` and descriptors are still those of the whole graph.
     """
     inside = torch.zeros(batch.num_nodes, dtype=torch.bool, device=kept.device)
     inside[kept] = True

@@ -3,6 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "backbone": "Backbone BackboneConfig ModuleBackbone make_backbone",
     "convolutions": "GCNLayer",
+    "descriptors": "beside_columns descriptor_scaler fit_descriptors",
     "distributions": "DrawKind Gaussian hard_bernoulli kl_divergence "
     "log_one_minus_exp normal_draws relaxed_bernoulli uniform_draws",
     "features": "NodeInput",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, Schema
 from graphfnp.networks.convolutions import LAYERS, Edges, GCNLayer
+from graphfnp.networks.descriptors import beside_nodes, descriptor_input
 from graphfnp.networks.features import CategoryEmbedding, NodeInput
 from graphfnp.networks.mlp import normalised
 
@@ -53,6 +54,7 @@ class Backbone(nn.Module):
             nn.BatchNorm1d(config.width) if config.batch_norm else nn.Identity() for _ in range(config.layers)
         )
         self.dropout = nn.Dropout(config.dropout)
+        self.descriptors = descriptor_input(schema, config.width)
 
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         """[nodes, out_width]; ``edge_weight`` [edges] scales messages, for methods that attend to or drop edges."""
@@ -60,7 +62,7 @@ class Backbone(nn.Module):
         h = normalised(self.norms[0], self._first(batch.x, edges))
         for layer, norm in zip(self.layers[1:], self.norms[1:], strict=True):
             h = normalised(norm, layer(self.dropout(torch.relu(h)), edges))
-        return h
+        return beside_nodes(h, batch, self.descriptors)
 
     def _first(self, x: Tensor, edges: Edges) -> Tensor:
         """The first layer; while a GCN learns, its weights act on the few distinct rows of x instead of on all."""
@@ -100,6 +102,7 @@ class ModuleBackbone(nn.Module):
         self.module, self.out_width = module, width
         self.input = NodeInput(schema, in_width) if in_width else nn.Identity()
         self.accepts = set(inspect.signature(module.forward).parameters)
+        self.descriptors = descriptor_input(schema, width)
 
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
         offered = {"edge_attr": batch.edge_attr, "batch": batch.batch, "edge_weight": edge_weight}
@@ -110,7 +113,7 @@ class ModuleBackbone(nn.Module):
                 "add that argument",
             )
         extra = {name: value for name, value in offered.items() if name in self.accepts and value is not None}
-        return self.module(self.input(batch.x), batch.edge_index, **extra)
+        return beside_nodes(self.module(self.input(batch.x), batch.edge_index, **extra), batch, self.descriptors)
 
 
 def make_backbone(schema: Schema, config: BackboneConfig, module: nn.Module | None = None) -> Backbone | ModuleBackbone:

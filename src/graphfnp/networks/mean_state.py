@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from graphfnp.graphs.packed import Batch
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.networks.convolutions import Edges, GCNLayer
+from graphfnp.networks.descriptors import beside_graphs
 from graphfnp.networks.features import CategoryEmbedding
 from graphfnp.networks.neighbourhood import NeighbourSum, mean_pool
 
@@ -28,7 +29,7 @@ def mean_state(backbone: Backbone | ModuleBackbone, batch: Batch) -> Tensor:
     h = layers[0].spread(embedding.through(batch.x, layers[0].weight))
     for layer in layers[1:-1]:
         h = layer.spread(h.relu_() @ layer.weight.t())
-    return layers[-1].pooled(h.relu_(), batch)
+    return beside_graphs(layers[-1].pooled(h.relu_(), batch), batch, backbone.descriptors)
 
 
 def _is_plain(backbone: Backbone) -> bool:
@@ -41,6 +42,7 @@ def _is_plain(backbone: Backbone) -> bool:
         and type(backbone.input.embedding) is CategoryEmbedding
         and type(dropout) is nn.Dropout  # not one that also drops in predictions
         and not (dropout.training and dropout.p)
+        and not (backbone.descriptors is not None and backbone.descriptors.training)
         and not any(norm.training for norm in backbone.norms if isinstance(norm, nn.BatchNorm1d))
         and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
         and not any(part.masked for part in parts if isinstance(part, NeighbourSum))

@@ -23,7 +23,7 @@ from graphfnp.rationales.records import rationale_records
 
 REVISION = 3  # counted up when decoding, ranking or records change, so that what is kept is made anew
 DECODED = "decoded.safetensors"
-FIELDS = ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type")
+FIELDS = ("x", "edge_index", "node_ptr", "edge_ptr", "y", "edge_attr", "node_type", "descriptors")
 NUMBERS = ("class_probability", "similarity", "log_odds")
 
 

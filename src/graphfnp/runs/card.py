@@ -7,7 +7,10 @@ from typing import Any
 
 from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
+from graphfnp.errors import listed
 from graphfnp.files import read_json
+from graphfnp.graphs.descriptors import columns_in
+from graphfnp.graphs.packed import Schema
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.prediction.label_mix import assumed_mix
@@ -35,7 +38,7 @@ def model_card(run: Run) -> dict[str, Any]:
         "method": plan.method,
         "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what).split(": ")[-1],
         "kind": schema.kind,
-        "input": "SMILES" if reads_smiles(schema) else "graphs as JSON",
+        "input": listed([_structure(schema), *columns_in(schema.descriptors)], 20),
         "classes": list(schema.class_names),
         "data": {
             "dataset": plan.dataset,
@@ -62,6 +65,10 @@ def model_card(run: Run) -> dict[str, Any]:
     }
 
 
+def _structure(schema: Schema) -> str:
+    return "SMILES" if reads_smiles(schema) else "graphs as JSON"
+
+
 def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
     model, plan = run.model, run.plan
     schema = model.classifier.schema
@@ -82,6 +89,11 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
         yield (
             "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
             "of rings stand where RDKit puts them, which the numbers depend on a little."
+        )
+    if schema.descriptors:
+        yield (
+            f"Beside the structure it reads {listed(schema.descriptors, 20)}; a row without one of them is refused. "
+            "Structures of rationales are judged without it."
         )
     if model.classifier.rationale_model is not None:
         yield "Rationales show what the model looks for. They are not causes, and some are weak: read their evidence."

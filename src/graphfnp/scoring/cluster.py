@@ -13,6 +13,7 @@ from graphfnp.scoring.panel import PanelScorer
 from graphfnp.scoring.scorer import Scorer
 
 _COLUMNS = pa.schema([("number", pa.int64()), ("start", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
+BESIDE = "beside "  # before the name of a column of descriptors
 
 
 def scored_by_ray(
@@ -75,10 +76,18 @@ def _to_table(chunk: Chunk) -> pa.Table:
     places = range(len(chunk.texts))
     reasons = [chunk.reasons.get(place) for place in places]
     constant = [[chunk.number] * len(places), [chunk.start] * len(places)]
-    return pa.table([*constant, list(chunk.texts), reasons], schema=_COLUMNS)
+    table = pa.table([*constant, list(chunk.texts), reasons], schema=_COLUMNS)
+    for name, values in chunk.columns.items():
+        table = table.append_column(BESIDE + name, pa.array(values, pa.string()))
+    return table
 
 
 def _to_chunk(table: pa.Table) -> Chunk:
     reasons = {place: why for place, why in enumerate(table["reason"].to_pylist()) if why is not None}
     number, start = table["number"][0].as_py(), table["start"][0].as_py()
-    return Chunk(number, start, tuple(table["text"].to_pylist()), reasons)
+    columns = {
+        name.removeprefix(BESIDE): tuple(table[name].to_pylist())
+        for name in table.column_names
+        if name.startswith(BESIDE)
+    }
+    return Chunk(number, start, tuple(table["text"].to_pylist()), reasons, columns)

@@ -40,6 +40,11 @@ class PanelScorer:
         return tuple(dict.fromkeys(scorer.target for scorer in self.scorers.values()))
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What a file must hold beside the SMILES."""
+        return tuple(dict.fromkeys(name for scorer in self.scorers.values() for name in scorer.columns))
+
+    @property
     def schema(self) -> pa.Schema:
         """Row, input, whether any model answered; then the columns of each model, its name before theirs."""
         first = next(iter(self.scorers.values())).schema

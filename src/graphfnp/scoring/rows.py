@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,7 @@ from graphfnp.datasets.table_files import (
 )
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.files import exists
+from graphfnp.graphs.descriptors import check_columns
 from graphfnp.prediction.arrow import column
 from graphfnp.scoring.chunk import CHUNK, Chunk
 
@@ -44,29 +45,37 @@ class MoleculeFile:
     """A CSV, TSV, .smi (these also gzipped) or Parquet file with a column of SMILES.
 
     Every line from the header to the last that says something is a row, also an empty one, which has no SMILES.
-    ``chunks`` gives the SMILES, ``columns`` all cells of the same rows, to be carried beside the records.
+    ``chunks`` gives the SMILES and the cells of the columns called ``beside``, ``columns`` all cells of the same rows,
+    to be carried beside the records.
     """
 
-    def __init__(self, path: Path, smiles: str | None = None) -> None:
+    def __init__(self, path: Path, smiles: str | None = None, beside: Sequence[str] = ()) -> None:
         if not can_stream(path):
             raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
         check_no_workbook(path)
-        self.path, self.kind, self.notes = path, _kind(path), QuoteNotes()
+        self.path, self.kind, self.notes, self.beside = path, _kind(path), QuoteNotes(), tuple(beside)
         try:
             with open(path, "rb") as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             self._describe(smiles)
         except _BROKEN as error:
             raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
+        check_columns(self.beside, self.schema.names, path.name)
 
     def chunks(self) -> Iterator[Chunk]:
         """All rows in order; ``notes`` says afterwards where quotes were not closed."""
         self.notes = QuoteNotes()
         rows = self._parquet_cells() if self.kind == ".parquet" else self._text_cells()
         number = 0
-        while texts := self._next(rows):
-            yield _chunk(number, texts)
+        while cells := self._next(rows):
+            texts, *others = zip(*cells, strict=True)
+            yield _chunk(number, texts, dict(zip(self.beside, others, strict=True)))
             number += 1
+
+    @property
+    def _places(self) -> list[int]:
+        """Of the SMILES, and of the columns beside them."""
+        return [self.column, *map(self.schema.names.index, self.beside)]
 
     def columns(self) -> Iterator[pa.Table]:
         """All columns of the file as they are, CHUNK rows at a time: texts, or the types of a Parquet file."""
@@ -170,16 +179,19 @@ class MoleculeFile:
             else:
                 yield row
 
-    def _text_cells(self) -> Iterator[str]:
+    def _text_cells(self) -> Iterator[list[str]]:
+        places = self._places
         for row in self._text_rows():
-            yield row[self.column].strip() if self.column < len(row) else ""
+            yield [row[place].strip() if place < len(row) else "" for place in places]
 
-    def _parquet_cells(self) -> Iterator[str]:
+    def _parquet_cells(self) -> Iterator[list[str]]:
         import pyarrow.parquet as pq
 
+        names = [self.names[place] for place in self._places]
         with pq.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(CHUNK, columns=[self.names[self.column]]):
-                yield from (cell_text(value).strip() for value in batch.column(0).to_pylist())
+            for batch in file.iter_batches(CHUNK, columns=names):
+                columns = (batch.column(name).to_pylist() for name in names)
+                yield from ([cell_text(value).strip() for value in row] for row in zip(*columns, strict=True))
 
 
 def bounded_lines(file: IO[str]) -> Iterator[str]:
@@ -204,7 +216,7 @@ def _readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
 
 
-def _chunk(number: int, texts: Sequence[str]) -> Chunk:
+def _chunk(number: int, texts: Sequence[str], columns: Mapping[str, tuple[str, ...]]) -> Chunk:
     """With a reason for each text that was no UTF-8; it is shown as Windows would."""
     shown, reasons = list(texts), dict[int, str]()
     for place, text in enumerate(texts):
@@ -214,4 +226,4 @@ def _chunk(number: int, texts: Sequence[str]) -> Chunk:
         if wrong:
             shown[place] = _readable(text)
             reasons[place] = f"text that is no UTF-8 (byte 0x{wrong[0]:02X})"
-    return Chunk(number, number * CHUNK, tuple(shown), reasons)
+    return Chunk(number, number * CHUNK, tuple(shown), reasons, columns)

@@ -80,7 +80,7 @@ def score_file(
     is_csv = target.suffix == ".csv"
     kind = Scorer if isinstance(model, TrainedModel) else PanelScorer
     scorer: Scorer | PanelScorer = kind(model, settings, lists_as_text=is_csv)  # type: ignore[arg-type]
-    file, parts = MoleculeFile(source, smiles), Parts(target)
+    file, parts = MoleculeFile(source, smiles, scorer.columns), Parts(target)
     manifest = {
         "input": {"sha256": file.sha256, "column": file.column, "header": file.header},
         "model": scorer.id,

@@ -10,6 +10,7 @@ from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.reading import target_of
 from graphfnp.chemistry.smiles import packed, reads_smiles
 from graphfnp.errors import InvalidConfig
+from graphfnp.graphs.descriptors import columns_in
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.conformal import LEVEL
@@ -63,6 +64,11 @@ class Scorer:
     def target(self) -> Target:
         """What reading has to know of the model."""
         return target_of(self.model.classifier.schema, self.settings.most_atoms)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a file must hold beside the SMILES."""
+        return columns_in(self.model.classifier.schema.descriptors)
 
     read = staticmethod(read_chunk)
 

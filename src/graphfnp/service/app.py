@@ -84,7 +84,7 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
             async with asyncio.timeout(config.seconds):
                 alike = engine.kind(kind, request)
                 batcher.check_room(len(request.rows), reader.waiting)
-                rows = await reader.read(request.rows)
+                rows = await reader.read(request.rows, request.beside)
                 records = await batcher.run(alike, rows)
         except GraphFNPError as error:
             raise HTTPException(422, f"{error.given}; expected {error.expected}") from None

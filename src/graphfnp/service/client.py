@@ -13,6 +13,7 @@ from graphfnp.errors import GraphFNPError
 
 Row = str | Mapping[str, Any]  # a SMILES, or a graph as the service takes it
 Mix = str | Mapping[str, float]
+Features = Sequence[Mapping[str, float]]  # of each row, by name
 AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
 LONGEST_WAIT = 60.0
 LOCAL = "http://127.0.0.1:8000"
@@ -47,29 +48,41 @@ class Client:
         self._limits: dict[str, Any] = {}
 
     def predict(
-        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None, weighted: bool = False
+        self,
+        rows: Row | Sequence[Row],
+        level: float | None = None,
+        mix: Mix | None = None,
+        weighted: bool = False,
+        features: Features | None = None,
     ) -> list[dict[str, Any]]:
         """A record for each row, in order.
 
         ``level`` is that of the conformal sets; ``weighted`` sets are for rows such as these. ``mix`` is the label mix
         of the rows, where it is not that of the training data: ``{"toxic": 0.2}``, "even" or "estimate". Weighted sets
-        and an estimated mix are of all rows in one request, at most 512.
+        and an estimated mix are of all rows in one request, at most 512. ``features`` are what the model reads beside
+        the structure of each row: ``[{"dose": 1.5}, ...]``.
         """
         options = {"level": level, "mix": mix, "weighted": weighted or None}
-        return self._records("/predict", "most_rows", rows, options)
+        return self._records("/predict", "most_rows", rows, options, features)
 
-    def pick(self, rows: Sequence[Row], count: int, find: str | None = None) -> list[dict[str, Any]]:
+    def pick(
+        self, rows: Sequence[Row], count: int, find: str | None = None, features: Features | None = None
+    ) -> list[dict[str, Any]]:
         """The records of ``count`` of the rows (at most 512), the most useful to test next first.
 
         They are those the model is least sure of, or those that may be of the class to ``find``.
         """
-        return self._records("/predict", "most_rows", rows, {"pick": count, "find": find})
+        return self._records("/predict", "most_rows", rows, {"pick": count, "find": find}, features)
 
     def explain(
-        self, rows: Row | Sequence[Row], level: float | None = None, mix: Mix | None = None
+        self,
+        rows: Row | Sequence[Row],
+        level: float | None = None,
+        mix: Mix | None = None,
+        features: Features | None = None,
     ) -> list[dict[str, Any]]:
         """The records of :meth:`predict`, each with its ``explanation``."""
-        return self._records("/explain", "most_explained", rows, {"level": level, "mix": mix})
+        return self._records("/explain", "most_explained", rows, {"level": level, "mix": mix}, features)
 
     def draw(self, row: Row, nodes: Sequence[int] = (), edges: Sequence[tuple[int, int]] = ()) -> str:
         """The row as SVG, some of its nodes and edges marked."""
@@ -94,7 +107,12 @@ class Client:
         return self._ask("/metrics").decode()
 
     def _records(
-        self, path: str, limit: str, rows: Row | Sequence[Row], options: Mapping[str, Any]
+        self,
+        path: str,
+        limit: str,
+        rows: Row | Sequence[Row],
+        options: Mapping[str, Any],
+        features: Features | None,
     ) -> list[dict[str, Any]]:
         asked: list[Row] = [rows] if isinstance(rows, str | Mapping) else list(rows)
         if not asked:
@@ -104,7 +122,8 @@ class Client:
         self._limits = self._limits or self.model()["service"]
         records: list[dict[str, Any]] = []
         for start in range(0, len(asked), self._limits[limit]):
-            body = {**given, name: asked[start : start + self._limits[limit]]}
+            some = slice(start, start + self._limits[limit])
+            body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
             for record in json.loads(self._ask(path, body))["records"]:
                 record["row"] += start
                 if name == "graphs":

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from graphfnp.graphs.descriptors import columns_in
 from graphfnp.graphs.packed import Schema
 from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.service.answers import Health, answer_model
@@ -81,6 +82,10 @@ def add_examples(document: dict[str, Any], engine: Engine, card: Mapping[str, An
 
 def row_examples(engine: Engine) -> dict[str, Any]:
     """Requests for /predict and /explain that this model can answer."""
+    columns = columns_in(engine.model.classifier.schema.descriptors)
+    if engine.reads_smiles and columns:
+        given = dict.fromkeys(columns, 1.0)
+        return {"one": {"summary": "A molecule with its features", "value": {"smiles": "CCO", "features": given}}}
     if engine.reads_smiles:
         return {
             "some": {"summary": "Some molecules", "value": {"smiles": [ASPIRIN, "CCO", "C1CC"]}},

@@ -1,7 +1,7 @@
 """Rows of requests read in processes that can be killed, in turns: nobody waits for another's slow rows."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from graphfnp.chemistry.reading import MODULES, READ, target_of
 from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.errors import GraphFNPError
+from graphfnp.graphs.descriptors import columns_in, row_values, with_values
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.isolation.limits import Limits
@@ -45,9 +46,16 @@ class Reader:
         self.threads = self._threads()
         self.waiting = 0  # rows that were not read yet
 
-    async def read(self, rows: Sequence[str | GraphInput]) -> list[ReadRow]:
-        """Each row, in order."""
-        found = [self._checked(row, number) for number, row in enumerate(rows)]
+    async def read(self, rows: Sequence[str | GraphInput], beside: Sequence[Mapping[str, float]] = ()) -> list[ReadRow]:
+        """Each row, in order; ``beside`` has the features of each that are no part of its structure."""
+        columns = columns_in(self.schema.descriptors)
+        values = [row_values(columns, beside[number] if beside else {}) for number in range(len(rows))]
+        found = [
+            ReadRow(_given(rows, number), reason=f"{why}: send it in `features`")
+            if isinstance(why := values[number], str)
+            else self._checked(row, number)
+            for number, row in enumerate(rows)
+        ]
         places = [number for number, row in enumerate(found) if not isinstance(row, ReadRow)]
         asked: list[Any] = [found[number] for number in places]
         work = await self._run(READ, asked, self.target)
@@ -58,7 +66,8 @@ class Reader:
                 found[places[piece[row]]] = ReadRow(_given(rows, places[piece[row]]), reason=why)
             for k, row in enumerate(answer.arrays["row"].tolist()):
                 place = places[piece[row]]
-                found[place] = self._sized(ReadRow(_given(rows, place), graph_of(answer.arrays, k)))
+                arrays = with_values(graph_of(answer.arrays, k), np.array([values[place]], dtype=np.float32))
+                found[place] = self._sized(ReadRow(_given(rows, place), arrays))
         return [row for row in found if isinstance(row, ReadRow)]
 
     async def drawing(self, row: str | GraphInput, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> str:
@@ -149,6 +158,8 @@ def graph_of(arrays: Arrays, number: int) -> Arrays:
         name: arrays[name][where] for name, where in (("node_type", nodes), ("edge_attr", edges)) if name in arrays
     }
     sizes = {"node_ptr": nodes, "edge_ptr": edges}
+    if "descriptors" in arrays:
+        found |= {"descriptors": arrays["descriptors"][number : number + 1]}
     if "form" in arrays:
         form = slice(*arrays["form_ptr"][number : number + 2].tolist())
         found, sizes = found | {"form": arrays["form"][form]}, sizes | {"form_ptr": form}

@@ -50,6 +50,10 @@ class RowsRequest(BaseModel):
 
     smiles: Text | list[Text] | None = Field(default=None, description="One SMILES or many.")
     graphs: list[GraphInput] | None = Field(default=None, description="Graphs, for a model that does not read SMILES.")
+    features: dict[Text, FiniteFloat] | list[dict[Text, FiniteFloat]] | None = Field(
+        default=None,
+        description="What the model reads beside the structure, by name, an object for each row; `/model` names them.",
+    )
     level: float = Field(default=LEVEL, gt=0, lt=1, description="Of the conformal sets.")
     mix: Text | dict[Text, FiniteFloat] | None = Field(
         default=None,
@@ -74,6 +78,8 @@ class RowsRequest(BaseModel):
             raise ValueError("give at least one row")
         if self.find is not None and self.pick is None:
             raise ValueError("beside find say how many to pick")
+        if self.features is not None and len(self.beside) != len(self.rows):
+            raise ValueError(f"give features for each of the {len(self.rows)} rows, not for {len(self.beside)}")
         return self
 
     @property
@@ -87,6 +93,11 @@ class RowsRequest(BaseModel):
         if isinstance(self.mix, dict):
             return ",".join(f"{name}={share!r}" for name, share in self.mix.items())
         return self.mix
+
+    @property
+    def beside(self) -> list[dict[str, float]]:
+        """The features of each row; none: nothing was given."""
+        return [self.features] if isinstance(self.features, dict) else self.features or []
 
     @property
     def rows(self) -> Sequence[str | GraphInput]:

@@ -60,8 +60,9 @@ def _config(model: TrainedModel) -> BackboneConfig:
 
 
 def _suffix(name: str) -> str:
-    """The name within its backbone; empty if it is in none."""
-    return f".{name}".partition(f".{BACKBONE}")[2]
+    """The name within its backbone; empty if it is in none, or belongs to descriptors, which are each model's own."""
+    found = f".{name}".partition(f".{BACKBONE}")[2]
+    return "" if found.startswith("descriptors.") else found
 
 
 def _of_backbones(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -15,6 +15,7 @@ from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import Encoding, GraphClassifier, Phase, check_partition
 from graphfnp.metrics.scores import negative_log_likelihood
+from graphfnp.networks.descriptors import fit_descriptors
 from graphfnp.prediction.calibrate import fit_held_out, held_back
 from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.label_mix import label_shares
@@ -70,6 +71,7 @@ def train(
     fabric = fabric or one_process()
     check_labels(graphs, validation)
     classifier.class_weight.copy_(class_weights(graphs, config.class_balance))
+    fit_descriptors(classifier, graphs)
     classifier.to(fabric.device)
     loop = _Loop(classifier, graphs, validation, config, seed, folder, watch or (lambda event: None), fabric)
     if resume:

@@ -7,10 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.graphs.descriptors import width_of
 from graphfnp.graphs.fingerprints import batch_fingerprints
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.contract import Encoding, GraphClassifier, LossTerms, Phase
 from graphfnp.networks.backbone import BackboneConfig
+from graphfnp.networks.descriptors import beside_columns, descriptor_scaler
 from graphfnp.networks.neighbourhood import mean_pool
 from graphfnp.randomness import stream
 
@@ -41,8 +43,9 @@ class Forest(GraphClassifier[Encoding]):
     """p(y | G) = mean_t p_t(y | bits(G)); draw s is the mean over the trees t with t mod S = s.
 
     Features are circular fingerprints of the graph itself (``graphs/fingerprints.py``: atoms and bonds as in the
-    schema, of radius 2), or mean and deviation of continuous node features. scikit-learn grows the trees; they are kept
-    as flat arrays in depth-first order, so that the left child of node i is i + 1, and are walked here.
+    schema, of radius 2), or mean and deviation of continuous node features; descriptors are further columns.
+    scikit-learn grows the trees; they are kept as flat arrays in depth-first order, so that the left child of node i is
+    i + 1, and are walked here.
     """
 
     averages_weights = False
@@ -57,7 +60,9 @@ class Forest(GraphClassifier[Encoding]):
     def __init__(self, schema: Schema, config: ForestConfig | None = None, backbone: nn.Module | None = None) -> None:
         super().__init__(schema)
         self.config = config = config or ForestConfig()
+        self.descriptors = descriptor_scaler(schema)
         self.num_features = 2 * schema.node_width if schema.is_continuous else config.width
+        self.num_features += width_of(schema.descriptors)
         self.register_buffer("seed", torch.randint(2**31 - 1, ()))  # drawn as first weights are
         self.register_buffer("feature", torch.zeros(0, dtype=torch.int16))
         self.register_buffer("threshold", torch.zeros(0))
@@ -72,6 +77,9 @@ class Forest(GraphClassifier[Encoding]):
 
     def features(self, batch: Batch) -> Tensor:
         """[graphs, features]"""
+        return beside_columns(self.structure_features(batch), batch, self.descriptors)
+
+    def structure_features(self, batch: Batch) -> Tensor:
         if not self.schema.is_continuous:
             return batch_fingerprints(batch, self.config.width)
         mean = mean_pool(batch.x, batch)
