@@ -58,6 +58,7 @@ VARIANTS: dict[str, tuple[str, dict]] = {
     "graphfnp": ("graphfnp", {}),
     "forest": ("forest", {}),
     "graphfnp-forest": ("graphfnp-forest", {"generation_weight": 0.0}),
+    "forest, rdkit": ("forest", {"data.features": "rdkit"}),
     "graphfnp, rdkit": ("graphfnp", {"data.features": "rdkit"}),
     "graphfnp-forest, rdkit": ("graphfnp-forest", {"generation_weight": 0.0, "data.features": "rdkit"}),
 }

@@ -25,13 +25,14 @@ SMALL = ["--epochs", "1", "--no-report", "--set", "backbone.width=16", "--set", 
 WITHOUT = "no value of 'dose', which the model reads beside the structure"
 
 
-def test_rdkit_descriptors_are_those_of_rdkit_and_every_odd_molecule_has_them() -> None:
+def test_rdkit_descriptors_are_those_of_rdkit_and_odd_molecules_have_them() -> None:
     values = dict(zip(RDKIT_NAMES, descriptors_of("CCO", ("rdkit",)), strict=True))
     assert values["MolWt"] == pytest.approx(46.069)
     assert values["TPSA"] == pytest.approx(20.23)
     assert (values["NumHDonors"], values["HeavyAtomCount"], values["RingCount"]) == (1, 3, 0)
     for odd in ("[Na+].[Cl-]", "[H][H]", "[Fe]", "C" * 300, "c1ccccc1", "[2H]O[2H]", "*CC", "O=[Pt](Cl)(Cl)(N)N"):
         assert not isinstance(descriptors_of(odd, ("rdkit",)), str), odd
+    assert descriptors_of("**", ("rdkit",)) == "its descriptor LabuteASA is nan, no finite number"
     assert descriptors_of("CCO", ("dose",)) == []
 
 
@@ -110,7 +111,7 @@ def _serves(folder: Path, expected: list[float]) -> None:
         assert refused.status_code == 422
         assert "each of the 2 rows, not for 1" in refused.json()["detail"]
         card = client.get("/model").json()
-        assert card["input"] == "SMILES, dose"
+        assert card["features"] == ["dose"]
         assert any("rdkit, dose" in limit for limit in card["limits"])
         example = client.get("/openapi.json").json()["paths"]["/predict"]["post"]["requestBody"]["content"]
         given = example["application/json"]["examples"]["one"]["value"]

@@ -38,6 +38,8 @@ def test_long_lists_go_in_pieces_and_keep_their_numbers(asking: Client) -> None:
     assert [record["row"] for record in records] == list(range(len(rows)))
     assert [record["input"] for record in records] == rows
     assert records[-1]["status"] == "failed"
+    beside = asking.explain(rows, features=[{"dose": 1.0}] * len(rows))  # a piece with features of another is refused
+    assert [record["probability"] for record in beside] == [record["probability"] for record in records]
     graph = {"num_nodes": 3, "edges": [[0, 1], [1, 2]], "node_types": ["C", "C", "O"], "edge_types": ["single"] * 2}
     assert [one["input"] for one in asking.explain([graph] * (most + 1))] == [f"graph {k}" for k in range(most + 1)]
     assert asking.predict([]) == []

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+import graphfnp
+
 pytestmark = pytest.mark.browser
 
 PATIENCE = 180_000  # milliseconds: the machine may be busy
@@ -264,3 +266,28 @@ def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page
     expect(page.locator("#pick-count")).to_have_attribute("max", "9")  # one could not be read
     page.get_by_role("button", name="All rows").click()
     expect(rows).to_have_count(10)
+
+
+def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_server, tmp_path: Path) -> None:
+    lines = [f"{'C' * (1 + n // 3)}{'ONS'[n % 3]},{n + 1},{n % 2}" for n in range(60)]
+    (tmp_path / "doses.csv").write_text("\n".join(["smiles,dose,label", *lines]) + "\n")
+    data = graphfnp.load(tmp_path / "doses.csv", features="dose")
+    classifier = graphfnp.make_classifier("vanilla", data.graphs.schema, {"backbone.width": 8})
+    graphfnp.train(classifier, data.graphs, data.graphs, graphfnp.TrainingConfig(epochs=1)).model.save(tmp_path / "run")
+    running = start_server(model=str(tmp_path / "run"))
+    try:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto(running.address)
+        expect(page.locator("#model-name")).to_contain_text("run")
+        ask(page, "CCO dose=2.5 ethanol")
+        expect(page.locator(".answer h2")).to_contain_text("%")
+        expect(page.locator(".answer")).to_contain_text("ethanol")
+        ask(page, "CCO ethanol")
+        expect(page.locator(".answer.failed")).to_contain_text("no value of 'dose'")
+        table = "smiles,dose\nCCO,2.5\nCCO,\nCCO,high\n"
+        page.set_input_files("#file", {"name": "in.csv", "mimeType": "text/csv", "buffer": table.encode()})
+        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read and say why")
+    finally:
+        running.stop()

@@ -19,7 +19,10 @@ def descriptors_of(smiles: str, asked: Sequence[str]) -> list[float] | str:
     if RDKIT not in asked:
         return []
     molecule = Chem.MolFromSmiles(smiles.strip())
-    values = [float(function(molecule)) for function in _functions()]
+    try:
+        values = [float(function(molecule)) for function in _functions()]
+    except (ArithmeticError, ValueError, RuntimeError) as error:
+        return f"RDKit finds no descriptors of it ({str(error).splitlines()[0]})"
     for name, value in zip(RDKIT_NAMES, values, strict=True):
         if not math.isfinite(value):
             return f"its descriptor {name} is {value}, no finite number"

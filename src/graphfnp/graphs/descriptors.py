@@ -9,7 +9,7 @@ import numpy as np
 from graphfnp.errors import InvalidConfig, listed
 
 RDKIT = "rdkit"
-# Of size, lipophilicity, polarity, flexibility and shape; every molecule has them all.
+# Of size, lipophilicity, polarity, flexibility and shape: few enough for small sets, and hardly a molecule lacks one.
 RDKIT_NAMES = (
     "MolWt", "MolLogP", "MolMR", "TPSA", "LabuteASA", "qed", "HeavyAtomCount", "NumHeteroatoms", "NOCount", "NHOHCount",
     "NumHDonors", "NumHAcceptors", "NumRotatableBonds", "FractionCSP3", "RingCount", "NumAromaticRings",

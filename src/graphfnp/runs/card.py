@@ -9,8 +9,6 @@ from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
 from graphfnp.errors import listed
 from graphfnp.files import read_json
-from graphfnp.graphs.descriptors import columns_in
-from graphfnp.graphs.packed import Schema
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.prediction.label_mix import assumed_mix
@@ -38,7 +36,7 @@ def model_card(run: Run) -> dict[str, Any]:
         "method": plan.method,
         "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what).split(": ")[-1],
         "kind": schema.kind,
-        "input": listed([_structure(schema), *columns_in(schema.descriptors)], 20),
+        "input": "SMILES" if reads_smiles(schema) else "graphs as JSON",
         "classes": list(schema.class_names),
         "data": {
             "dataset": plan.dataset,
@@ -63,10 +61,6 @@ def model_card(run: Run) -> dict[str, Any]:
         "limits": list(_limits(run, metrics)),
         "made": {key: run.record[key] for key in ("command", "seed", "versions", "started") if key in run.record},
     }
-
-
-def _structure(schema: Schema) -> str:
-    return "SMILES" if reads_smiles(schema) else "graphs as JSON"
 
 
 def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from graphfnp.chemistry.molecule_arrays import joined
 from graphfnp.chemistry.smiles import packed, reads_smiles
 from graphfnp.chemistry.structures import structures_from_graphs
 from graphfnp.errors import InvalidGraphs
+from graphfnp.graphs.descriptors import columns_in
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.label_mix import (
@@ -143,6 +144,7 @@ class Engine:
         return {
             **card,
             "explains": self.decoded is not None,
+            "features": list(columns_in(self.model.classifier.schema.descriptors)),
             "service": {name: getattr(self.config, name) for name in limits},
             "examples": self.examples(),
         }

@@ -115,6 +115,7 @@ class Card(Sent):
     asks: str | None
     kind: str
     input: str
+    features: list[str] = Field(description="What each row must bring beside its structure.")
     classes: list[str]
     data: Data
     measured_on: str

@@ -6,7 +6,7 @@ import { $, el, percent } from "./dom.js";
 import { gallery } from "./gallery.js";
 import { KNOWN } from "./known.js";
 import { answer, failed } from "./result.js";
-import { fromFile, fromText, Unreadable } from "./rows.js";
+import { beside, fromFile, fromText, Unreadable } from "./rows.js";
 import { openSketcher } from "./sketcher.js";
 import { say, trouble } from "./status.js";
 import { RowTable } from "./table.js";
@@ -110,7 +110,7 @@ async function run(asked) {
     for (let from = 0; from < asked.length; from += most) {
       $("progress").value = from / asked.length;
       const part = asked.slice(from, from + most);
-      const found = await records("/predict", part.map((one) => one.row), smiles(), mix);
+      const found = await records("/predict", part.map((one) => one.row), smiles(), mix, beside(part, card.features));
       if (mine !== asking) return;
       assumed = found.mix;
       found.records.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k }));
@@ -131,7 +131,9 @@ async function pick() {
   const find = $("pick-find").value, pick = Number($("pick-count").value);
   say(`Picking ${pick} of ${everything.length} rows`);
   try {
-    const found = await records("/predict", everything.map((one) => one.asked.row), smiles(), opened, { pick, ...(find ? { find } : {}) });
+    const asked = everything.map((one) => one.asked);
+    const more = { pick, ...(find ? { find } : {}), ...beside(asked, card.features) };
+    const found = await records("/predict", asked.map((one) => one.row), smiles(), opened, more);
     const chosen = found.records.map((record) => ({ ...everything[record.row], record }));
     table.show(chosen, true);
     const wanted = find ? `may be ${find}` : "the model is least sure of";
@@ -169,7 +171,7 @@ async function openRow(one, mix) {
   $("result").setAttribute("aria-busy", "true");
   try {
     const path = card.explains ? "/explain" : "/predict";
-    const found = await records(path, [one.asked.row], smiles(), mix);
+    const found = await records(path, [one.asked.row], smiles(), mix, beside([one.asked], card.features));
     const [record] = found.records;
     const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record);
     $("result").replaceChildren(shown);

@@ -4,12 +4,14 @@ import { get, post, useKey } from "./api.js";
 import { $, el, hue, percent } from "./dom.js";
 import { KNOWN } from "./known.js";
 import { answer, failed, shown } from "./result.js";
-import { fromText } from "./rows.js";
+import { beside, fromText } from "./rows.js";
 import { say, trouble } from "./status.js";
 import { domain, ruledOut } from "./words.js";
 
 const AT_ONCE = 200; // rows of one request
 let models, asking = 0;
+
+const features = () => [...new Set(Object.values(models).flatMap((card) => card.features))];
 
 async function start() {
   let found;
@@ -39,7 +41,7 @@ async function submit() {
     const rows = [];
     for (let from = 0; from < asked.length; from += AT_ONCE) {
       const part = asked.slice(from, from + AT_ONCE);
-      const { records } = await (await post("/predict", { smiles: part.map((one) => one.row) })).json();
+      const { records } = await (await post("/predict", { smiles: part.map((one) => one.row), ...beside(part, features()) })).json();
       if (mine !== asking) return;
       records.forEach((record, k) => rows.push({ asked: part[k], models: record.models }));
       say(`${rows.length} of ${asked.length} rows`);
@@ -80,7 +82,7 @@ async function open(asked) {
   $("result").setAttribute("aria-busy", "true");
   $("result").hidden = false;
   try {
-    const { records: [record] } = await (await post("/explain", { smiles: [asked.row] })).json();
+    const { records: [record] } = await (await post("/explain", { smiles: [asked.row], ...beside([asked], features()) })).json();
     $("result").replaceChildren(...Object.entries(models).map(([name, card]) => {
       const said = record.models[name];
       return el("div", { class: "endpoint", id: `endpoint-${name}` }, el("h2", {}, name),

@@ -1,9 +1,11 @@
-// What a user pastes or drops, as rows: { row, name } with row a SMILES or a graph.
+// What a user pastes or drops, as rows: { row, name, features } with row a SMILES or a graph.
 
 const SMILES_NAMES = ["smiles", "canonicalsmiles", "isomericsmiles", "smi", "mol", "molecule", "structure", "compound", "drug"];
 const NAME_NAMES = ["name", "title", "compoundname", "moleculename", "drugname", "commonname", "id", "compoundid", "moleculeid", "chemblid", "cid", "cas", "casnumber", "identifier", "code"];
 
 export class Unreadable extends Error {}
+
+const FEATURE = /^[^=]+=[-+.\de]+$/i; // dose=2.5 behind a SMILES
 
 const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
 
@@ -17,9 +19,20 @@ function smilesLines(text) {
   while (lines.length && !lines[0]) lines.shift();
   if (!lines.length) throw new Unreadable("Write at least one SMILES, for example CCO.");
   return lines.map((line) => {
-    const [smiles, ...name] = line.split(/\s+/);
-    return { row: smiles, name: name.join(" ") };
+    const [smiles, ...words] = line.split(/\s+/);
+    const features = words.filter((word) => FEATURE.test(word));
+    const name = words.filter((word) => !FEATURE.test(word)).join(" ");
+    return { row: smiles, name, features: numbers(features.map((word) => word.split("="))) };
   });
+}
+
+// The numbers among pairs of a name and a text.
+const numbers = (pairs) => Object.fromEntries(pairs.filter(([, text]) => text?.trim() && Number.isFinite(Number(text))).map(([name, text]) => [name, Number(text)]));
+
+// What a request says of the features that models read beside the structure.
+export function beside(asked, names) {
+  if (!names.length) return {};
+  return { features: asked.map(({ features = {} }) => Object.fromEntries(names.filter((name) => name in features).map((name) => [name, features[name]]))) };
 }
 
 function graphs(text) {
@@ -45,7 +58,11 @@ export function fromFile(name, text, isSmiles) {
     throw new Unreadable(`${name} has the columns ${header.join(", ")}; call the one with the molecules “smiles”.`);
   }
   const called = find(header, NAME_NAMES);
-  return body.map((line) => ({ row: (line[column] ?? "").trim(), name: called < 0 ? "" : (line[called] ?? "") }));
+  return body.map((line) => ({
+    row: (line[column] ?? "").trim(),
+    name: called < 0 ? "" : (line[called] ?? ""),
+    features: numbers(header.map((title, place) => [title.trim(), line[place]])),
+  }));
 }
 
 function find(header, names) {
