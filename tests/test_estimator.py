@@ -124,7 +124,7 @@ def with_bad_rows() -> list:
 
 
 def test_bad_rows_are_named(fitted):
-    with pytest.raises(InvalidGraphs, match="3 rows that are no molecule: 3, 7, 11"):
+    with pytest.raises(InvalidGraphs, match="3 rows that could not be read: 3, 7, 11"):
         small().fit(with_bad_rows(), LABELS)
     with pytest.raises(InvalidGraphs, match="unclosed ring"):
         fitted.predict(with_bad_rows())
@@ -132,7 +132,7 @@ def test_bad_rows_are_named(fitted):
 
 def test_bad_rows_keep_their_place():
     bad, rows = list(BAD), with_bad_rows()
-    with pytest.warns(UserWarning, match="3 rows that are no molecule"):
+    with pytest.warns(UserWarning, match="3 rows that could not be read"):
         model = small(on_invalid="nan").fit(rows, LABELS)
     good = [row for row in range(len(rows)) if row not in BAD]
     probabilities, labels = model.predict_proba(rows), model.predict(rows)

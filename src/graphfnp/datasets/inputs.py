@@ -52,10 +52,10 @@ def graphs_from_inputs(
 
 
 def described(problems: Sequence[Problem]) -> str:
-    """Which rows are no molecule, and why the first few are none."""
+    """Which rows could not be read, and why the first few could not."""
     rows = listed([problem.row for problem in problems], 20)
     reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
-    return f"{len(problems)} rows that are no molecule: {rows} ({reasons})"
+    return f"{len(problems)} rows that could not be read: {rows} ({reasons})"
 
 
 def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:

@@ -150,7 +150,7 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
         lines += [f"note: {note}" for note in dataset.facts["notes"].splitlines()]
     lines += [f"note: {note}" for note in dataset.split.notes]
     if problems:
-        lines.append(f"{len(problems)} rows are no molecule (the first row under the header is row 0):")
+        lines.append(f"{len(problems)} rows could not be read (the first row under the header is row 0):")
         lines += [f"  row {problem.row}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
         if len(problems) > limit:
             more = [problem.row for problem in problems[limit:]]
