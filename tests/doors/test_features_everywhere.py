@@ -15,6 +15,8 @@ from graphfnp.chemistry.descriptors import descriptors_of
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.descriptors import RDKIT_NAMES
 from graphfnp.runs.bundles import open_run
+from graphfnp.scoring.chunk import Chunk
+from graphfnp.scoring.cluster import _to_chunk, _to_table
 from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
@@ -147,6 +149,8 @@ def test_chunks_carry_their_columns_to_every_kind_of_reader(tmp_path: Path) -> N
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])
     assert found[0][1] != found[0][2]
+    chunk = Chunk(3, 6144, ("CCO", ""), {1: "text that is no UTF-8"}, {"dose": ("1.5", "")})
+    assert _to_chunk(_to_table(chunk)) == chunk  # as it goes to workers of Ray
 
 
 def test_the_estimator_takes_a_table_of_molecules_and_features(tmp_path: Path) -> None:
