@@ -11,7 +11,7 @@ from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from graphfnp.cli.console import err, out
+from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, documents, page_name
@@ -73,7 +73,7 @@ def write_document(results: Results, path: Path) -> None:
     """The page at ``path``, and one for each table beside it."""
     for name, text in documents(results, path.parent / "images").items():
         write_atomically(path if name == page_name() else path.with_name(name), text.encode())
-    out.print(f"tables  {path} and pages beside it", highlight=False, markup=False)
+    say(f"tables  {path} and pages beside it", console=out)
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def fill_table(name: str | None, which: Mapping[str, Any], results: Results, eng
                 progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
 
         outcome = engine.fill(table, results, watch)
-    err.print(f"{outcome.done} cells done, {outcome.left} known to be left", highlight=False)
+    say(f"{outcome.done} cells done, {outcome.left} known to be left")
     for cell, reason in outcome.failed.items():
-        err.print(f"failed: {cell}: {reason}", style="yellow", highlight=False, markup=False)
+        say(f"failed: {cell}: {reason}", "yellow")
     if outcome.failed:
         raise typer.Exit(1)

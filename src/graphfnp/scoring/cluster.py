@@ -8,15 +8,14 @@ import torch
 
 from graphfnp.errors import InvalidRun
 from graphfnp.ray_session import ray_session
-from graphfnp.scoring.chunk import CHUNK, Chunk
-from graphfnp.scoring.panel import PanelScorer
+from graphfnp.scoring.rows import CHUNK, Chunk
 from graphfnp.scoring.scorer import Scorer
 
 _COLUMNS = pa.schema([("number", pa.int64()), ("start", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
 
 
 def scored_by_ray(
-    scorer: Scorer | PanelScorer, chunks: Iterable[Chunk], workers: int, address: str | None = None
+    scorer: Scorer, chunks: Iterable[Chunk], workers: int, address: str | None = None
 ) -> Iterator[tuple[Chunk, pa.Table]]:
     """The records of each chunk, in any order; ``workers`` actors hold the model.
 
@@ -31,11 +30,8 @@ def scored_by_ray(
             raise InvalidRun(f"Ray: {last}", "a cluster that works", "look at Ray's logs, then run again") from error
 
 
-def _scored(
-    ray: Any, scorer: Scorer | PanelScorer, chunks: Iterable[Chunk], workers: int
-) -> Iterator[tuple[Chunk, pa.Table]]:
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+def _scored(ray: Any, scorer: Scorer, chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, pa.Table]]:
+    ray.data.DataContext.get_current().enable_progress_bars = False
     kept = {chunk.number: ray.put(_to_table(chunk)) for chunk in chunks}
     if not kept:
         return
@@ -65,7 +61,7 @@ class _Worker:
         import ray
 
         torch.set_num_threads(1)
-        self.scorer: Scorer | PanelScorer = ray.get(scorer) if isinstance(scorer, ray.ObjectRef) else scorer
+        self.scorer: Scorer = ray.get(scorer) if isinstance(scorer, ray.ObjectRef) else scorer
 
     def __call__(self, rows: pa.Table) -> pa.Table:
         return self.scorer.score(_to_chunk(rows))
