@@ -11,10 +11,9 @@ from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
-from graphfnp.report.headline import headline, promise
+from graphfnp.report.headline import headline, promise, wilson
 from graphfnp.report.maps import correlation_matrix, embedding_map, project
 from graphfnp.report.selection import both_ends, least_certain, most_certain
-from graphfnp.report.wilson import wilson
 
 
 def certain(first_class: list[float], y: list[int]) -> Predictions:

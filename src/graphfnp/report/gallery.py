@@ -8,7 +8,7 @@ import torch
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.errors import percent
+from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
@@ -28,6 +28,11 @@ LEAD = (
     "A graph correlates with a rationale if it does in more than half of the draws. A wavy line, * in the text, is "
     "where a part was attached to more; there the pattern allows anything.",
 )
+CAPTIONS = {
+    "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
+    "embedding": "Test graphs and rationales in the plane of most variance",
+    "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
+}
 
 
 def write_gallery(
@@ -59,20 +64,11 @@ def write_gallery(
         ]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
     plates = [
-        Thumb(inline_svg(figure_svg(figure, name), name, caption), caption)
-        for name, (caption, figure) in _captioned(figures or {}).items()
+        Thumb(inline_svg(figure_svg(figure, name), name, CAPTIONS[name]), CAPTIONS[name])
+        for name, figure in (figures or {}).items()
     ]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
     return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
-
-
-def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
-    captions = {
-        "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
-        "embedding": "Test graphs and rationales in the plane of most variance",
-        "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
-    }
-    return {name: (captions.get(name, name), figure) for name, figure in figures.items()}
 
 
 def _card(
@@ -102,7 +98,7 @@ def _card(
     facts += [(said, f"{record[key]:.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
         facts.append(("found again by other seeds", percent(record["stability"])))
-    drawing = Markup('<p class="none">{}</p>').format(_sentence(record["reason"] or ""))
+    drawing = Markup('<p class="none">{}</p>').format(sentence(record["reason"] or ""))
     if structure is not None:
         drawing = drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder)
     heading = ", ".join(f"R{one['rationale']}" for one in (record, *also))
@@ -113,32 +109,17 @@ def _card(
     )  # fmt: skip
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
-
-
 def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: PackedGraphs, name: str) -> list[Thumb]:
     """The nearest training graphs, the structure marked where they hold it."""
     near = record.get("nearest", [])
     graphs = examples.select(torch.tensor([one.get("example", one["graph"]) for one in near], dtype=torch.long))
-    everyone = list(range(len(graphs)))
     places: list[tuple[int, ...]] = [()] * len(graphs)
     substructures = kind_of(graphs.schema).substructures(graphs)
     if structure is not None and substructures is not None:
-        places = substructures.all_places(structure, everyone)
+        places = substructures.all_places(structure, list(range(len(graphs))))
+    pictures = [picture_graph(graphs, k, nodes) for k, nodes in enumerate(places)]
+    labels = [f"Training graph {one['graph']}" for one in near]
     return [
-        Thumb(
-            drawn(
-                picture_graph(graphs, k, places[k], _edges_among(graphs, k, places[k])), f"{name}-near-{k}",
-                f"Training graph {one['graph']}",
-            ),
-            f"{one['correlation']:.2f}",
-        )
+        Thumb(drawn(pictures[k], f"{name}-near-{k}", labels[k]), f"{one['correlation']:.2f}")
         for k, one in enumerate(near)
-    ]  # fmt: skip
-
-
-def _edges_among(graphs: PackedGraphs, index: int, nodes: Sequence[int]) -> list[tuple[int, int]]:
-    start, end = graphs.edge_ptr[index : index + 2].tolist()
-    pairs = graphs.edge_index[:, start:end].T.tolist()
-    return [(a, b) for a, b in pairs if a in nodes and b in nodes]
+    ]

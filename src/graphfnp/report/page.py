@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from graphfnp.methods.rationales import leans_on
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
+from graphfnp.report.cards import drawn, rendered
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
-from graphfnp.report.headline import headline, percent, promise
+from graphfnp.report.headline import headline, promise
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
@@ -29,15 +29,8 @@ def write_report(report: Report, folder: Path) -> Path:
     """Write ``folder/report.html`` and ``folder/figures/*.svg, *.png``; return the page's path."""
     files = Path(folder) / "figures"
     files.mkdir(parents=True, exist_ok=True)
-    environment = Environment(
-        loader=PackageLoader("graphfnp.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    page = environment.get_template("page.html").render(
+    page = rendered(
+        "page.html",
         report=report,
         schema=report.graphs.schema,
         level=LEVEL,
@@ -89,10 +82,8 @@ def _figures(report: Report, files: Path) -> dict[str, Markup]:
 
 
 def _drawn(picture: Picture, name: str, label: str, files: Path) -> Markup:
-    svg = picture.svg()
-    (files / f"{name}.svg").write_text(svg, encoding="utf-8")
     (files / f"{name}.png").write_bytes(picture.png())
-    return inline_svg(svg, name, label)
+    return drawn(picture, name, label, files)
 
 
 def _rationale_groups(report: Report, files: Path) -> list[dict]:
@@ -180,11 +171,11 @@ def _also_possible(report: Report, graph: int) -> str | None:
     if report.conformal_sets is None:
         return None
     kept = torch.where(report.conformal_sets[graph])[0].tolist()
+    if not kept:
+        return "no class fits"
     names, said = report.graphs.schema.class_names, int(report.predictions.label[graph])
     others = ", ".join(names[k] for k in kept if k != said)
-    return (
-        (f"{others} cannot be ruled out" if others else "every other class is ruled out") if kept else "no class fits"
-    )
+    return f"{others} cannot be ruled out" if others else "every other class is ruled out"
 
 
 def _domain(report: Report, graph: int) -> dict | None:
@@ -206,10 +197,10 @@ def _links(report: Report, graph: int) -> list[dict]:
         return []
     weight = report.correlation[graph].double()
     chosen = weight.argsort(descending=True, stable=True)[:LINKS].tolist()
-    drawn = report.rationales.structures or [None] * len(weight)
+    structures = report.rationales.structures or [None] * len(weight)
     label = report.rationales.label.tolist()
     return [
-        {"number": j + 1, "weight": float(weight[j]), "class": label[j], "drawn": drawn[j] is not None}
+        {"number": j + 1, "weight": float(weight[j]), "class": label[j], "drawn": structures[j] is not None}
         for j in chosen
         if weight[j] >= 0.005
     ]
