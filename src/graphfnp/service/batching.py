@@ -56,10 +56,7 @@ class Batcher:
     def waiting(self) -> int:
         """Rows that no batch has taken yet."""
         with self.changed:
-            return self._waiting()
-
-    def _waiting(self) -> int:
-        return sum(job.left for job in self.jobs)
+            return sum(job.left for job in self.jobs)
 
     def check_room(self, rows: int, elsewhere: int = 0) -> None:
         """Busy if these rows are too many beside those that wait here and ``elsewhere``."""
@@ -68,14 +65,10 @@ class Batcher:
             raise Busy(f"{waiting} rows wait already")
 
     async def run(self, kind: Kind, rows: Sequence[Any]) -> list[Any]:
-        if not rows:
-            return []
         loop = asyncio.get_running_loop()
         job = Job(kind, rows, loop.create_future(), loop)
         with self.changed:
-            waiting = self._waiting()
-            if self.closing or (waiting and waiting + len(rows) > self.most_waiting):
-                raise Busy(f"{waiting} rows wait already")
+            self.check_room(len(rows))
             self.jobs.append(job)
             if self.thread is None:
                 self.thread = threading.Thread(target=self._serve, name="model", daemon=True)

@@ -58,7 +58,7 @@ class Reader:
                 found[places[piece[row]]] = ReadRow(_given(rows, places[piece[row]]), reason=why)
             for k, row in enumerate(answer.arrays["row"].tolist()):
                 place = places[piece[row]]
-                found[place] = self._sized(ReadRow(_given(rows, place), graph_of(answer.arrays, k)))
+                found[place] = self._sized(_given(rows, place), graph_of(answer.arrays, k))
         return [row for row in found if isinstance(row, ReadRow)]
 
     async def drawing(self, row: str | GraphInput, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> str:
@@ -109,12 +109,11 @@ class Reader:
             return [structure.node_type, structure.edges]
         return ReadRow(given, arrays_of(structure, self.schema))
 
-    def _sized(self, row: ReadRow) -> ReadRow:
-        assert row.arrays is not None
-        count = len(row.arrays["x"])
+    def _sized(self, given: str, arrays: Arrays) -> ReadRow:
+        count = len(arrays["x"])
         if count <= self.config.most_nodes:
-            return row
-        return ReadRow(row.given, reason=f"{count} atoms or nodes, {self._most('most_nodes')}")
+            return ReadRow(given, arrays)
+        return ReadRow(given, reason=f"{count} atoms or nodes, {self._most('most_nodes')}")
 
     def _most(self, limit: str) -> str:
         return f"and this service takes at most {getattr(self.config, limit)}"
