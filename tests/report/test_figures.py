@@ -90,7 +90,6 @@ def test_projection_keeps_distances_of_points_in_a_plane():
     flat, _ = project(points)
     assert np.linalg.norm(flat[1] - flat[2]) == pytest.approx(5)
     assert project(points[:1])[0].shape == (1, 2)
-    assert project(np.random.default_rng(0).normal(size=(9, 4)), "tsne")[0].shape == (9, 2)
 
 
 def test_figures_do_not_change_global_settings_and_are_the_same_every_time():

@@ -34,7 +34,7 @@ def table(
     which = {"columns": dataset, "backbones": backbone, "methods": method}
     found = tables.open_results(results)
     if fill:
-        tables.fill_table(name, which, found, tables.Engine(engine, address, keep, workers, budget))
+        tables.fill_table(name, which, found, keep, workers, budget, engine, address)
     if write is not None:
         tables.write_document(found, write)
     elif as_json:

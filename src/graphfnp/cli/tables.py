@@ -1,7 +1,6 @@
 """What ``graphfnp table`` does, once the heavy libraries may be imported."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, documents, page_name
-from graphfnp.experiments.fill import CellProgress, Outcome, fill
+from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.render import render, render_claims, render_outstanding
 from graphfnp.experiments.results import Results
@@ -76,33 +75,24 @@ def write_document(results: Results, path: Path) -> None:
     say(f"tables  {path} and pages beside it", console=out)
 
 
-@dataclass(frozen=True)
-class Engine:
-    """Where cells are trained, and for how long."""
-
-    name: str
-    address: str | None
-    keep: Path
-    workers: int
-    minutes: float | None
-
-    def fill(self, table: Table, results: Results, watch: Callable[[CellProgress, Outcome], None]) -> Outcome:
-        if self.name == "ray":
-            from graphfnp.experiments.fill import fill_cluster
-
-            return fill_cluster(table.missing, results, self.workers, self.minutes, watch, self.address)
-        if self.name != "local":
-            raise InvalidConfig(f"--engine {self.name}", "local or ray", "choose one of these")
-        return fill(table.missing, results, self.keep, self.workers, self.minutes, watch)
-
-
-def fill_table(name: str | None, which: Mapping[str, Any], results: Results, engine: Engine) -> None:
+def fill_table(
+    name: str | None,
+    which: Mapping[str, Any],
+    results: Results,
+    keep: Path,
+    workers: int,
+    minutes: float | None,
+    engine: str,
+    address: str | None,
+) -> None:
     """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
     table = chosen(name, which)
+    if engine not in ("local", "ray"):
+        raise InvalidConfig(f"--engine {engine}", "local or ray", "choose one of these")
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=err) as progress:
         total = progress.add_task("cells", total=None)
-        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(engine.workers)]
+        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(workers)]
 
         def watch(update: CellProgress, outcome: Outcome) -> None:
             state = "" if update.kind == "epoch" else f" ({update.kind})"
@@ -112,7 +102,10 @@ def fill_table(name: str | None, which: Mapping[str, Any], results: Results, eng
             if update.kind == "done":
                 progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
 
-        outcome = engine.fill(table, results, watch)
+        if engine == "ray":
+            outcome = fill_cluster(table.missing, results, workers, minutes, watch, address)
+        else:
+            outcome = fill(table.missing, results, keep, workers, minutes, watch)
     say(f"{outcome.done} cells done, {outcome.left} known to be left")
     for cell, reason in outcome.failed.items():
         say(f"failed: {cell}: {reason}", "yellow")

@@ -16,9 +16,8 @@ from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.errors import GraphFNPError
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.isolation.limits import Limits
-from graphfnp.isolation.pool import Pool
-from graphfnp.isolation.rows import Rows
+from graphfnp.isolation.pool import Pool, Rows
+from graphfnp.isolation.process import Limits
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.wire import GraphInput, structure_from_json
 

@@ -1,6 +1,7 @@
 """Serve until told to end, and then answer what was accepted; how many connections, and how slow one may be."""
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -83,10 +84,6 @@ def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer
 
 def connections_allowed(most: int) -> int:
     """``most``, or fewer where the system has not enough descriptors for them."""
-    try:
-        import resource
-    except ImportError:  # not on this system
-        return most
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft - BACKLOG - SPARE))
 
