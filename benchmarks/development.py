@@ -59,6 +59,15 @@ VARIANTS: dict[str, tuple[str, dict]] = {
 }
 
 
+def wants_json(description: str | None, result: Path) -> bool:
+    """The one question to a benchmark, should it write its result; on one thread, and without RDKit's remarks."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help=f"also write benchmarks/results/{result.name}")
+    torch.set_num_threads(1)
+    RDLogger.DisableLog("rdApp.*")
+    return parser.parse_args().json
+
+
 def cluster_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
     """Train, validation and test part: clusters in random order until a part is large and has both classes."""
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1024)

@@ -10,7 +10,7 @@ from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.read_smiles import most_rings, too_complex
 from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.runs.run import Run
-from graphfnp.scoring.local import read_ahead
+from graphfnp.scoring.engines import read_ahead
 from graphfnp.scoring.rows import Chunk
 from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.scoring.scorer import read_chunk

@@ -73,6 +73,8 @@ class TrainRequest:
 
 @dataclass(frozen=True)
 class Flags:
+    """How to train it; nothing here changes the model."""
+
     resume: bool = False
     overwrite: bool = False
     devices: int = 1

@@ -41,8 +41,7 @@ def rationales(
     from graphfnp.rationales.config import decoding_for
     from graphfnp.rationales.find import find_rationales
     from graphfnp.rationales.store import decode
-    from graphfnp.report.gallery import write_gallery
-    from graphfnp.report.gallery_figures import gallery_figures
+    from graphfnp.report.gallery import gallery_figures, write_gallery
     from graphfnp.runs.bundles import is_bundled, open_run, own_folder
     from graphfnp.runs.decoded import decoded_of_run
 

@@ -1,4 +1,4 @@
-"""The gallery of a model's rationales: a page, a drawing of each, and their SMILES and SMARTS."""
+"""The gallery of a model's rationales: a page with figures, a drawing of each, and their SMILES and SMARTS."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from markupsafe import Markup
-from matplotlib.figure import Figure
+from torch import Tensor
 
 from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
@@ -14,12 +14,18 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
-from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
+from graphfnp.prediction.predict import TrainedModel, collect, predict
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.rationales.kernels import correlations
+from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, rendered, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_svg
 from graphfnp.report.inline import inline_svg
+from graphfnp.report.maps import correlation_matrix, embedding_map
 from graphfnp.report.palette import hue
+from graphfnp.report.selection import both_ends
 
+MOST_INPUTS = 20  # over their rationales
 LEAD = (
     "What the model looks for: each rationale is a point it has learned to compare graphs with, and speaks for one "
     "class. Drawn is the small graph that its own kernel answers to, from the decoder or cut out of training graphs "
@@ -42,7 +48,7 @@ def write_gallery(
     records: Sequence[Mapping[str, Any]],
     examples: PackedGraphs | None,
     schema: Schema,
-    figures: Mapping[str, Figure] | None = None,
+    figures: Mapping[str, Markup] | None = None,
 ) -> Path:
     """``gallery.html``, ``rationale-N.svg``, ``rationales.json``, ``rationales.smi`` and ``rationales.smarts``.
 
@@ -63,10 +69,7 @@ def write_gallery(
             if not record["same_as"]
         ]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
-    plates = [
-        Thumb(inline_svg(figure_svg(figure, name), name, CAPTIONS[name]), CAPTIONS[name])
-        for name, figure in (figures or {}).items()
-    ]
+    plates = [Thumb(figure, CAPTIONS[name]) for name, figure in (figures or {}).items()]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
     return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
 
@@ -123,3 +126,41 @@ def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: P
         Thumb(drawn(pictures[k], f"{name}-near-{k}", labels[k]), f"{one['correlation']:.2f}")
         for k, one in enumerate(near)
     ]
+
+
+def gallery_figures(
+    model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, called: Sequence[str], seed: int = 0
+) -> dict[str, Markup]:
+    """By name; none without graphs. ``called`` are the names of the graphs."""
+    if not len(graphs):
+        return {}
+    found, predictions = correlations(model, graphs, seed=seed), predict(model, graphs, seed=seed)
+    embedding, names = collect(model.classifier, graphs, 1, seed).embedding, graphs.schema.class_names
+    chosen = {graph: called[graph] for graph in both_ends(predictions)}
+    figures = {
+        "embedding": embedding_map(embedding, predictions, names, rationales),
+        "correlation": correlation_matrix(found, rationales, predictions, names, chosen),
+    }
+    inline = {name: inline_svg(figure_svg(figure, name), name, CAPTIONS[name]) for name, figure in figures.items()}
+    inputs = {"inputs": inputs_over_rationales(found, rationales, predictions, graphs, called)}
+    return {**(inputs if any(rationales.structures) else {}), **inline}
+
+
+def inputs_over_rationales(
+    correlation: Tensor, rationales: Rationales, predictions: Predictions, graphs: PackedGraphs, called: Sequence[str]
+) -> Markup:
+    """The paper's figure: over each rationale the graph of its class that is most correlated and holds it, marked."""
+    pairs, substructures = [], kind_of(graphs.schema).substructures(graphs)
+    for j, structure in [(j, one) for j, one in enumerate(rationales.structures) if one is not None][:MOST_INPUTS]:
+        of_class = torch.where(predictions.label == rationales.label[j])[0]
+        own = of_class[correlation[of_class, j].argsort(descending=True)].tolist()
+        places = [()] * len(own) if substructures is None else substructures.all_places(structure, own)
+        graph, nodes = next(((g, p) for g, p in zip(own, places, strict=True) if p), (own[0] if own else None, ()))
+        drawing = drawn(picture_structure(structure, graphs.schema), f"below-{j}", f"Rationale {j + 1}")
+        caption = f"R{j + 1} {graphs.schema.class_names[int(rationales.label[j])]}"
+        if graph is not None:
+            drawing = drawn(picture_graph(graphs, graph, nodes), f"above-{j}", called[graph]) + drawing
+            sure = percent(float(predictions.confidence[graph]))
+            caption += f" below {called[graph]}: {sure}, linked {float(correlation[graph, j]):.2f}"
+        pairs.append(Thumb(drawing, caption, hue(int(rationales.label[j]))))
+    return Markup(rendered("inputs.html", pairs=pairs))

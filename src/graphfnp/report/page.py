@@ -1,4 +1,4 @@
-"""Write a Report as one self-contained HTML page, and every figure of it as SVG and PNG files beside the page."""
+"""Write a Report as one self-contained HTML page, and its figures (SVG, PNG) and drawings (SVG) beside the page."""
 
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
-from graphfnp.report.sketch import Picture
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
@@ -81,11 +80,6 @@ def _figures(report: Report, files: Path) -> dict[str, Markup]:
     return inline
 
 
-def _drawn(picture: Picture, name: str, label: str, files: Path) -> Markup:
-    (files / f"{name}.png").write_bytes(picture.png())
-    return drawn(picture, name, label, files)
-
-
 def _rationale_groups(report: Report, files: Path) -> list[dict]:
     """The rationales of each class that has any."""
     found, schema = report.rationales, report.graphs.schema
@@ -101,7 +95,7 @@ def _rationale_groups(report: Report, files: Path) -> list[dict]:
             members.append({
                 "number": j + 1,
                 "name": name,
-                "drawing": None if picture is None else _drawn(picture, name, label, files),
+                "drawing": None if picture is None else drawn(picture, name, label, files),
                 "size": None if structure is None else (structure.num_nodes, len(structure.edges)),
                 "probability": None if found.class_probability is None else float(found.class_probability[j]),
                 "similarity": None if found.similarity is None else float(found.similarity[j]),
@@ -138,7 +132,7 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
     return {
         "called": called,
         "row": "" if called == (row := f"row {report.row(graph)}") else row,
-        "drawing": _drawn(picture_graph(report.graphs, graph), name, called, files),
+        "drawing": drawn(picture_graph(report.graphs, graph), name, called, files),
         "text": "" if report.graphs.text is None else report.graphs.text[graph],
         "said": names[said],
         "true": names[true] if true >= 0 else None,

@@ -12,8 +12,7 @@ from graphfnp.chemistry.standardise import told
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.scoring.cluster import scored_by_ray
-from graphfnp.scoring.local import scored_locally
+from graphfnp.scoring.engines import scored_by_ray, scored_locally
 from graphfnp.scoring.object_storage import fetched, sent
 from graphfnp.scoring.parts import Counts, Parts
 from graphfnp.scoring.record_files import as_cells, beside, check_target, column_notes, write_record_file

@@ -35,6 +35,7 @@ from graphfnp.runs.card import model_card
 from graphfnp.runs.run import Run
 from graphfnp.service.batching import Kind
 from graphfnp.service.config import ServiceConfig
+from graphfnp.service.model_answers import ServiceLimits
 from graphfnp.service.reading import ReadRow
 from graphfnp.service.wire import RowsRequest, graph_to_json
 
@@ -135,11 +136,10 @@ class Engine:
 
     def card(self) -> dict[str, Any]:
         """The model card, with what this service takes and graphs to try."""
-        limits = ("most_bytes", "most_rows", "most_explained", "most_nodes", "most_edges", "longest_text", "seconds")
         return {
             **model_card(self.run),
             "explains": self.decoded is not None,
-            "service": {name: getattr(self.config, name) for name in limits},
+            "service": {name: getattr(self.config, name) for name in ServiceLimits.model_fields},
             "examples": self.examples(),
         }
 
