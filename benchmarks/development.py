@@ -27,7 +27,6 @@ from graphfnp.datasets.load import fetch, load
 from graphfnp.datasets.sentence_vectors import token_vectors
 from graphfnp.datasets.split import DENSE, SPARSE, balanced_scaffold_split
 from graphfnp.datasets.sst2 import read_trees
-from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
@@ -41,7 +40,7 @@ from graphfnp.prediction.calibration import fit_calibration
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.rationales.kernels import graph_kernels
 from graphfnp.rationales.neighbourhoods import node_readings
-from graphfnp.settings import with_overrides
+from graphfnp.settings import TRAINING, with_overrides
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.train import train
 

@@ -26,7 +26,7 @@ from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
 from graphfnp.runs.run import Plan, Run, Start, execute
-from graphfnp.settings import with_overrides
+from graphfnp.settings import by_owner, with_overrides
 from graphfnp.training.config import TrainingConfig, enough_epochs
 
 DEMO = Plan(
@@ -48,17 +48,10 @@ class TrainRequest:
     start: Start | None = None
 
     def plan(self, dataset: str, options: Mapping[str, Any]) -> Plan:
-        training, overrides = TrainingConfig(), {}
-        for setting in self.settings:
-            name, found, value = setting.partition("=")
-            if not found:
-                raise InvalidConfig(
-                    f"--set {setting}", "--set NAME=VALUE", "write for example --set backbone.width=128"
-                )
-            if name.startswith("training."):
-                training = with_overrides(training, {name.removeprefix("training."): value})
-            else:
-                overrides[name] = value
+        if wrong := [setting for setting in self.settings if "=" not in setting]:
+            raise InvalidConfig(f"--set {wrong[0]}", "--set NAME=VALUE", "write for example --set backbone.width=128")
+        overrides, recipe = by_owner(dict(setting.split("=", 1) for setting in self.settings))
+        training = with_overrides(TrainingConfig(), recipe)
         if self.backbone is not None:
             overrides["backbone.name"] = self.backbone
         if self.start is not None:

@@ -44,7 +44,7 @@ def serve(
     if api_key is None and os.environ.get("GRAPHFNP_API_KEY") is not None:
         api_key = ""  # set, but empty: whoever wrote it wanted a key
     config = ServiceConfig(
-        host, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds,
+        host, port, api_key, most_bytes=max_bytes, most_rows=max_rows, most_nodes=max_nodes, seconds=seconds,
         row_seconds=row_seconds, row_megabytes=row_megabytes, most_connections=max_connections,
         allowed_hosts=tuple(allow_host or ()), log_level=log_level, log_json=log_json,
     )  # fmt: skip

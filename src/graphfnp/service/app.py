@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
@@ -59,7 +59,7 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         await asyncio.to_thread(reader.close)
 
     app = bare_app(
-        config, telemetry, "index.html", title=f"GraphFNP: {card['name']}", version=card["id"], lifespan=lifespan,
+        config, telemetry, "index", "main.js", title=f"GraphFNP: {card['name']}", version=card["id"], lifespan=lifespan,
         description="Graph classification that knows what it does not know, and can draw why.", draining=draining,
     )  # fmt: skip
 
@@ -165,7 +165,12 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
 
 
 def bare_app(
-    config: ServiceConfig, telemetry: Telemetry, page: str, draining: Callable[[], bool] | None = None, **about: Any
+    config: ServiceConfig,
+    telemetry: Telemetry,
+    page: str,
+    script: str,
+    draining: Callable[[], bool] | None = None,
+    **about: Any,
 ) -> FastAPI:
     """What one model and a panel have in common: the guard, the page and its files, and errors in a line."""
     app = FastAPI(
@@ -181,9 +186,11 @@ def bare_app(
     app.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
+    text = (PAGE / "head.html").read_text().replace("SCRIPT", script) + (PAGE / f"{page}.html").read_text()
+
     @app.get("/", include_in_schema=False)
-    async def front() -> FileResponse:
-        return FileResponse(PAGE / page, headers=NO_STORE)
+    async def front() -> HTMLResponse:
+        return HTMLResponse(text, headers=NO_STORE)
 
     return app
 

@@ -4,8 +4,8 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 
@@ -32,8 +32,7 @@ class Job:
 
     kind: Kind
     rows: Sequence[Any]
-    future: "asyncio.Future[list[Any]]"
-    loop: asyncio.AbstractEventLoop
+    future: "Future[list[Any]]" = field(default_factory=Future)
     taken: int = 0
     answers: list[Any] = field(default_factory=list)
 
@@ -65,8 +64,7 @@ class Batcher:
             raise Busy(f"{waiting} rows wait already")
 
     async def run(self, kind: Kind, rows: Sequence[Any]) -> list[Any]:
-        loop = asyncio.get_running_loop()
-        job = Job(kind, rows, loop.create_future(), loop)
+        job = Job(kind, rows)
         with self.changed:
             self.check_room(len(rows))
             self.jobs.append(job)
@@ -74,7 +72,9 @@ class Batcher:
                 self.thread = threading.Thread(target=self._serve, name="model", daemon=True)
                 self.thread.start()
             self.changed.notify()
-        return await job.future  # cancelled if the client leaves or its time is over; the thread then drops the rest
+        return await asyncio.wrap_future(
+            job.future
+        )  # cancelled if the client leaves or its time is over; the thread then drops the rest
 
     def close(self) -> None:
         """Answer what was accepted, then end the thread."""
@@ -129,19 +129,12 @@ class Batcher:
             with self.changed:
                 job.taken = len(job.rows)
                 self.jobs = deque(other for other in self.jobs if other is not job)
-            _tell(job, partial(job.future.set_exception, error))
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_exception(error)
             return
         start = 0
         for job, some in batch:
             job.answers += answers[start : start + len(some)]
             start += len(some)
-            if len(job.answers) == len(job.rows):
-                _tell(job, partial(job.future.set_result, job.answers))
-
-
-def _tell(job: Job, how: Callable[[], None]) -> None:
-    """Settle the future in its own loop, unless nobody waits any more."""
-    try:
-        job.loop.call_soon_threadsafe(lambda: None if job.future.done() else how())
-    except RuntimeError:  # the loop is closed
-        return
+            if len(job.answers) == len(job.rows) and job.future.set_running_or_notify_cancel():
+                job.future.set_result(job.answers)

@@ -17,6 +17,7 @@ class ServiceConfig:
     """Limits of one service; a request beyond them is refused with a reason, and harms no other."""
 
     host: str = "127.0.0.1"  # loopback: others only if told so
+    port: int = 8000
     api_key: str | None = field(default=None, repr=False)  # of every request but for the page's own files and /health
     most_bytes: int = 4_000_000  # of a request's body
     most_rows: int = 2000  # of one request

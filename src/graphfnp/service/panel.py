@@ -51,7 +51,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
             yield
 
     panel = bare_app(
-        config, telemetry, "panel.html", lifespan=lifespan, title=f"GraphFNP: {', '.join(engines)}",
+        config, telemetry, "panel", "panel.js", lifespan=lifespan, title=f"GraphFNP: {', '.join(engines)}",
         description="Several models, asked together.",
     )  # fmt: skip
     cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
