@@ -5,16 +5,12 @@ scaffolds or whole clusters held out), and on the scaffold splits of the tables 
 in any choice. ``shift.PRIOR_VARIANCE`` was chosen on the former. Sets rest on all of the validation part.
 """
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
-import torch
-from rdkit import RDLogger
-
-from development import SPLITS
+from development import SPLITS, wants_json
 from graphfnp.datasets.load import load
 from graphfnp.experiments.protocol import FIXED, RECIPE, WIDTH
 from graphfnp.graphs.packed import PackedGraphs
@@ -52,11 +48,7 @@ def measured(model: TrainedModel, test: PackedGraphs) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help=f"also write benchmarks/results/{RESULT.name}")
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    RDLogger.DisableLog("rdApp.*")
+    writes = wants_json(__doc__, RESULT)
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     for title, seed, (graphs, validation, test) in cells():
         settings = {"backbone.name": "gcn", "backbone.width": WIDTH, **FIXED["graphfnp"]}
@@ -71,7 +63,7 @@ def main() -> None:
             means = "  ".join(f"{name} {fmean(one[name] for one in some):.3f}" for name in MEASURES)
             off = fmean(abs(one["coverage"] - LEVEL) for one in some)
             print(f"{title:30} {kind:9} {means}  off by {off:.3f}")
-    if given.json:
+    if writes:
         content = {"command": "python benchmarks/conformal.py --json", "level": LEVEL, "splits": found}
         RESULT.write_text(json.dumps(content, indent=1) + "\n")
 

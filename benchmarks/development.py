@@ -28,7 +28,6 @@ from graphfnp.datasets.load import fetch, load
 from graphfnp.datasets.sentence_vectors import token_vectors
 from graphfnp.datasets.split import DENSE, SPARSE, balanced_scaffold_split
 from graphfnp.datasets.sst2 import read_trees
-from graphfnp.experiments.cell import TRAINING
 from graphfnp.experiments.measure import SCALARS, scores
 from graphfnp.experiments.protocol import COLUMNS, FIXED, MOTIFS, RECIPE, WIDTH
 from graphfnp.explainers.scores import each_edge_once, with_known_reasons
@@ -43,7 +42,7 @@ from graphfnp.prediction.calibration import fit_calibration
 from graphfnp.prediction.predict import TrainedModel, collect
 from graphfnp.rationales.kernels import graph_kernels
 from graphfnp.rationales.neighbourhoods import node_readings
-from graphfnp.settings import with_overrides
+from graphfnp.settings import TRAINING, with_overrides
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.train import train
 
@@ -62,6 +61,15 @@ VARIANTS: dict[str, tuple[str, dict]] = {
     "graphfnp, rdkit": ("graphfnp", {"data.features": "rdkit"}),
     "graphfnp-forest, rdkit": ("graphfnp-forest", {"generation_weight": 0.0, "data.features": "rdkit"}),
 }
+
+
+def wants_json(description: str | None, result: Path) -> bool:
+    """The one question to a benchmark, should it write its result; on one thread, and without RDKit's remarks."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help=f"also write benchmarks/results/{result.name}")
+    torch.set_num_threads(1)
+    RDLogger.DisableLog("rdApp.*")
+    return parser.parse_args().json
 
 
 def cluster_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from graphfnp.runs.bundles import open_run
-from graphfnp.scoring.chunk import CHUNK
+from graphfnp.scoring.rows import CHUNK
 from graphfnp.scoring.score_file import Execution, score_file
 from side_by_side import options, record, row
 from whole_file import Cost, cost, write_file

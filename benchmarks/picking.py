@@ -5,7 +5,6 @@ told, and a model learns from 200, up to 400. Measured are the AUROC on molecule
 the rarer class (non-permeable) the picks have found. Small networks (GCN 3 x 64, no decoder), random splits.
 """
 
-import argparse
 import json
 from collections.abc import Callable
 from math import ceil
@@ -13,9 +12,9 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 import torch
-from rdkit import RDLogger
 from torch import Tensor
 
+from development import wants_json
 from graphfnp.datasets.load import load
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.registry import make_classifier
@@ -73,11 +72,7 @@ def simulated(picks: Pick, seed: int) -> tuple[list[float], list[int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help=f"also write benchmarks/results/{RESULT.name}")
-    given = parser.parse_args()
-    torch.set_num_threads(1)
-    RDLogger.DisableLog("rdApp.*")
+    writes = wants_json(__doc__, RESULT)
     record: dict = {"command": "python benchmarks/picking.py --json", "tested": [STEP * (r + 1) for r in range(ROUNDS)]}
     for name, picks in PICKS.items():
         runs = [simulated(picks, seed) for seed in SEEDS]
@@ -85,7 +80,7 @@ def main() -> None:
         for measure, rows in record[name].items():
             told = "  ".join(f"{fmean(some):.3f} +- {stdev(some):.3f}" for some in zip(*rows, strict=True))
             print(f"{name:28} {measure:6} {told}", flush=True)
-    if given.json:
+    if writes:
         RESULT.write_text(json.dumps(record, indent=1) + "\n")
 
 

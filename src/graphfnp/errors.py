@@ -38,6 +38,11 @@ def listed(items, limit: int = 5) -> str:
     return ", ".join(shown) if rest <= 0 else f"{', '.join(shown[:limit])} and {rest} more"
 
 
+def sentence(text: str) -> str:
+    """With a capital at its beginning and a full stop at its end."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def percent(share: float | None, decimals: int = 0) -> str:
     """'84 %'; '-' where nothing is known."""
     return "-" if share is None else f"{100 * share:.{decimals}f} %"

@@ -34,14 +34,13 @@ from graphfnp.prediction.saving import save_model
 from graphfnp.rationales.find import find_rationales
 from graphfnp.runs import bundles
 from graphfnp.runs.checkpoint import load_model
-from graphfnp.settings import with_overrides
+from graphfnp.settings import by_owner, with_overrides
 from graphfnp.training.class_balance import resampled
 from graphfnp.training.config import TrainingConfig, enough_epochs
 from graphfnp.training.start import backbone_settings, start_from
 from graphfnp.training.train import train
 
 RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
-TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
 
 
 class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
@@ -165,9 +164,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         shape = {"name": params["backbone"], "width": params["width"], "layers": params["layers"]}
         given = {f"backbone.{name}": value for name, value in shape.items() if value is not None}
         recipe = {name: params[name] for name in ("epochs", "batch_size", "learning_rate", "calibration")}
-        for name, value in (self.overrides or {}).items():
-            where, key = (recipe, name.removeprefix(TRAINING)) if name.startswith(TRAINING) else (given, name)
-            where[key] = _plain(value)
+        method, training = by_owner({name: _plain(value) for name, value in (self.overrides or {}).items()})
+        given, recipe = {**given, **method}, {**recipe, **training}
         if recipe["epochs"] is None:
             recipe["epochs"] = enough_epochs(num_graphs, int(recipe["batch_size"]))
         return given, with_overrides(TrainingConfig(), recipe)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from graphfnp.errors import InvalidConfig, listed
 
 Config = TypeVar("Config")
+TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
 
 
 def with_overrides(config: Config, overrides: Mapping[str, Any]) -> Config:
@@ -19,6 +20,12 @@ def with_overrides(config: Config, overrides: Mapping[str, Any]) -> Config:
     for name, value in overrides.items():
         config = _override(config, name.split("."), value, name)
     return config
+
+
+def by_owner(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Overrides of a method's settings, and of its training, without the prefix of these."""
+    recipe = {name.removeprefix(TRAINING): value for name, value in overrides.items() if name.startswith(TRAINING)}
+    return {name: value for name, value in overrides.items() if not name.startswith(TRAINING)}, recipe
 
 
 def to_json(config: Any) -> dict[str, Any]:

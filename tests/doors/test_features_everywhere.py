@@ -15,8 +15,8 @@ from graphfnp.chemistry.descriptors import descriptors_of
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.descriptors import RDKIT_NAMES
 from graphfnp.runs.bundles import open_run
-from graphfnp.scoring.chunk import Chunk
-from graphfnp.scoring.cluster import _to_chunk, _to_table
+from graphfnp.scoring.engines import _to_chunk, _to_table
+from graphfnp.scoring.rows import Chunk
 from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig

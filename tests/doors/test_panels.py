@@ -13,7 +13,7 @@ import graphfnp
 from graphfnp.chemistry import reading
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.runs.panel import PANEL, endpoint_folders, open_panel
-from graphfnp.scoring import chunk
+from graphfnp.scoring import scorer
 from graphfnp.scoring.score_file import score_file
 
 NAPHTHALENE = "O=[N+]([O-])c1ccc2ccccc2c1"
@@ -50,7 +50,7 @@ def test_models_that_read_alike_read_once(tmp_path: Path, monkeypatch: pytest.Mo
         calls.append(len(texts))
         return reading.read_molecules(texts, target)
 
-    monkeypatch.setattr(chunk, "read_molecules", counted)
+    monkeypatch.setattr(scorer, "read_molecules", counted)
     (tmp_path / "in.csv").write_text("smiles\nCCO\nCCN\n")
     one = graphfnp.load_model("bbbp")
     score_file({"a": one, "b": one, "c": graphfnp.load_model("mutagenicity")}, tmp_path / "in.csv", tmp_path / "o.csv")

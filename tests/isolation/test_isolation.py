@@ -13,9 +13,8 @@ import pytest
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.isolation.frames import exactly, packed, unpacked
-from graphfnp.isolation.limits import Limits
 from graphfnp.isolation.pool import Pool
-from graphfnp.isolation.process import Answer
+from graphfnp.isolation.process import Answer, Limits
 
 HERE = f"{Path(__file__).stem}:work"
 

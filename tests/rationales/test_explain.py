@@ -37,7 +37,7 @@ def test_explanation_marks_the_motif_and_scores_every_edge(tiny_run: Run, tmp_pa
     assert all(len(scores) == 1 for scores in by_pair.values()), "both directions score alike"
     records = explanation_records(found, rationales)
     assert len(records[0]["edges"]) == (end - start) // 2
-    page = write_explanations(tmp_path, "Why", found, replace(rationales, structures=motifs))
+    page = write_explanations(tmp_path, "Why", model, found, replace(rationales, structures=motifs))
     assert "explanations.json" in page.read_text()
 
 

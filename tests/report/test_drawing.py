@@ -139,11 +139,6 @@ def test_smiles_that_cannot_be_read_falls_back_to_types():
     assert draw_graph(graphs, 0).startswith("<")
 
 
-def test_every_picture_is_also_a_png():
-    for picture in (picture_structure(motif(HOUSE), PLAIN), picture_graph(pack_molecules(["CCO"], [0]), 0)):
-        assert picture.png().startswith(b"\x89PNG")
-
-
 def test_a_page_of_cards_says_which_colour_is_which_node_type(tmp_path: Path) -> None:
     schema = Schema(class_names=("a", "b"), node_types=("hub", "leaf"), edge_types=("edge",))
     page = write_cards(tmp_path / "page.html", "Title", (), (), "", legend=legend(schema)).read_text()

@@ -11,10 +11,9 @@ from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
-from graphfnp.report.headline import headline, promise
+from graphfnp.report.headline import headline, promise, wilson
 from graphfnp.report.maps import correlation_matrix, embedding_map, project
 from graphfnp.report.selection import both_ends, least_certain, most_certain
-from graphfnp.report.wilson import wilson
 
 
 def certain(first_class: list[float], y: list[int]) -> Predictions:
@@ -91,7 +90,6 @@ def test_projection_keeps_distances_of_points_in_a_plane():
     flat, _ = project(points)
     assert np.linalg.norm(flat[1] - flat[2]) == pytest.approx(5)
     assert project(points[:1])[0].shape == (1, 2)
-    assert project(np.random.default_rng(0).normal(size=(9, 4)), "tsne")[0].shape == (9, 2)
 
 
 def test_figures_do_not_change_global_settings_and_are_the_same_every_time():

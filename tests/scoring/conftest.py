@@ -25,9 +25,9 @@ def molecule_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> int:
     """Chunks of 16 rows, so that a short file has many."""
-    from graphfnp.scoring import cluster, rows, score_file
+    from graphfnp.scoring import engines, rows, score_file
 
-    for module in (cluster, rows, score_file):
+    for module in (engines, rows, score_file):
         monkeypatch.setattr(module, "CHUNK", 16)
     return 16
 

@@ -10,9 +10,10 @@ from graphfnp.chemistry.read_rows import Target
 from graphfnp.chemistry.read_smiles import most_rings, too_complex
 from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.runs.run import Run
-from graphfnp.scoring.chunk import Chunk, read_chunk
-from graphfnp.scoring.local import read_ahead
+from graphfnp.scoring.engines import read_ahead
+from graphfnp.scoring.rows import Chunk
 from graphfnp.scoring.score_file import Execution, score_file
+from graphfnp.scoring.scorer import read_chunk
 from hostile_rows import WORST, ring_of_rings
 
 MANY_NEIGHBOURS = "[U]" + "(C)" * 130
@@ -22,7 +23,7 @@ def test_only_the_rows_that_end_a_process_are_refused() -> None:
     texts = ["C" * (1 + row % 5) for row in range(12)]
     texts[5], texts[10] = WORST, WORST
     chunks = [Chunk(k, 4 * k, tuple(texts[4 * k : 4 * k + 4]), {1: "said before"} if k == 1 else {}) for k in range(3)]
-    found = list(read_ahead(iter(chunks), Target(most_atoms=1000), 2))
+    found = list(read_ahead(iter(chunks), lambda chunk: read_chunk(chunk, Target(most_atoms=1000)), 2))
     assert [chunk.number for chunk, _ in found] == [0, 1, 2]
     refused = {chunk.start + row: why for chunk, (_, rows) in found for row, why in rows}
     assert refused == {5: "said before", 10: "reading it takes more than 0.5 s of processor time"}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from molecule_rows import BROKEN, rows
 
-from graphfnp.errors import GraphFNPError, InvalidRun
+from graphfnp.errors import GraphFNPError, InvalidGraphs, InvalidRun
 from graphfnp.prediction.records import record_schema
 from graphfnp.runs.run import Run
 from graphfnp.scoring.parts import Parts
@@ -201,3 +201,10 @@ def test_parquet_csv_and_python_hold_the_same_record(molecule_run: Run, tmp_path
     assert about["calibration"]["part"] == "test part"
     assert about["model"] == model.id == records[0]["model"]
     assert (about["rows"], about["failed"]) == (3, 1)
+
+
+def test_a_list_of_smiles_that_is_a_header_alone_is_refused_as_a_table_is(tmp_path: Path) -> None:
+    for name in ("in.smi", "in.csv"):
+        (tmp_path / name).write_text("smiles\n")
+        with pytest.raises(InvalidGraphs, match="without data rows"):
+            MoleculeFile(tmp_path / name)

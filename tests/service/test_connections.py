@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from graphfnp.errors import InvalidConfig
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
-from graphfnp.service.connections import BoundedLog, connections_allowed
 from graphfnp.service.engine import Engine
-from graphfnp.service.server import listen, make_server
+from graphfnp.service.logs import BoundedLog
+from graphfnp.service.server import connections_allowed, listen, make_server
 
 KEY = "let me in"
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphfnp.chemistry.molecule_arrays import Arrays, joined
 from graphfnp.chemistry.read_rows import Target, read_rows
-from graphfnp.isolation.limits import Limits
-from graphfnp.isolation.pool import Pool, shared_pool
-from graphfnp.isolation.rows import Rows
+from graphfnp.isolation.pool import Pool, Rows, shared_pool
+from graphfnp.isolation.process import Limits
 
 if TYPE_CHECKING:  # torch: a process may read before it is imported
     from graphfnp.graphs.packed import Schema

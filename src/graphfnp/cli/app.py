@@ -7,12 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from graphfnp.cli.bundle import bundle
 from graphfnp.cli.calibrate import calibrate_run
 from graphfnp.cli.console import explained_errors
-from graphfnp.cli.data import Classes, DataFolder, MapLabels, data_app
+from graphfnp.cli.data import data_app
 from graphfnp.cli.explain import explain
-from graphfnp.cli.export import export
+from graphfnp.cli.models import bundle, export
+from graphfnp.cli.options import (
+    Address,
+    AsJson,
+    Classes,
+    DataFolder,
+    Label,
+    MapLabels,
+    Mix,
+    Models,
+    RunFolder,
+    Seed,
+    Smiles,
+    Weighted,
+)
 from graphfnp.cli.rationales import rationales
 from graphfnp.cli.serve import serve
 from graphfnp.cli.table import table
@@ -58,23 +71,6 @@ METHODS = "graphfnp, paper (the literal method), no-rationales (the control), gr
 METHODS += "vanilla, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")]
-Models = Annotated[
-    Path,
-    typer.Argument(metavar="RUN", help="Folder of a run, or a bundled model; several with commas: bbbp,mutagenicity."),
-]
-Mix = Annotated[
-    str | None,
-    typer.Option(
-        "--mix", "--prior", metavar="MIX",
-        help="Share of classes among these graphs: training (as in the training data, the default), even, CLASS=0.2 "
-        "or estimate (from the predictions, without labels).",
-    ),
-]  # fmt: skip
-Weighted = Annotated[
-    bool, typer.Option("--weighted", help="Conformal sets weighted for these graphs, if unlike the held-out ones.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,9 +107,7 @@ def train(
     split: Annotated[
         str | None, typer.Option(help="random, scaffold, balanced_scaffold, degree_shift, or a column.")
     ] = None,
-    smiles: Annotated[
-        str | None, typer.Option(help="Column of the SMILES in your file; default: found by name.")
-    ] = None,
+    smiles: Smiles = None,
     label: Annotated[
         str | None,
         typer.Option(help="Column of the labels in your file; default: found by name. Several: a,b,c, a model each."),
@@ -174,8 +168,8 @@ def evaluate(
         str | None, typer.Argument(metavar="[DATA]", help="Another labelled file or dataset; default: the run's own.")
     ] = None,
     part: Annotated[str, typer.Option(help="Of the run's own data: train, validation or test.")] = "test",
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in DATA; default: as in training.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels in DATA; default: as in training.")] = None,
+    smiles: Smiles = None,
+    label: Label = None,
     classes: Classes = None,
     map_labels: MapLabels = None,
     mix: Mix = None,
@@ -186,11 +180,8 @@ def evaluate(
     """Measure a run again, on its own data or on another file: accuracy, AUROC, ECE, NLL, Brier, Rationale F1."""
     from graphfnp.cli import commands
 
-    if source is None:
-        commands.evaluate_run(run, part, mix, weighted, data, as_json)
-    else:
-        options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
-        commands.evaluate_file(run, source, options, mix, weighted, data, as_json)
+    options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
+    commands.evaluate_run(run, source, part, options, mix, weighted, data, as_json)
 
 
 @app.command()
@@ -208,9 +199,9 @@ def predict(
             "--out", "-o", help="Write .csv, .parquet or .json instead of printing; - is CSV on standard output."
         ),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
+    smiles: Smiles = None,
     draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    seed: Seed = 0,
     level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
     mix: Mix = None,
     weighted: Weighted = False,
@@ -226,7 +217,7 @@ def predict(
         int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: with a model in each worker.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; default: Ray on this machine.")] = None,
+    address: Address = None,
     restart: Annotated[bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with code 1 if a row could not be used.")] = False,
     raw: Annotated[
@@ -250,26 +241,11 @@ def predict(
 
     settings = Settings(draws, seed, level, most_atoms=max_atoms)
     execution = Execution(engine, processes() if workers is None else workers, address)  # type: ignore[arg-type]
-    predict_rows(
-        run,
-        PredictRequest(
-            one_source(source),
-            out,
-            smiles,
-            settings,
-            mix,
-            execution,
-            data,
-            as_json,
-            restart,
-            strict,
-            raw,
-            not drop_columns,
-            weighted,
-            pick,
-            find,
-        ),
-    )
+    request = PredictRequest(
+        one_source(source), out, smiles, settings, mix, execution, data, as_json, restart, strict, raw,
+        not drop_columns, weighted, pick, find,
+    )  # fmt: skip
+    predict_rows(run, request)
 
 
 @app.command()

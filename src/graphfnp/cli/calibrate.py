@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from graphfnp.cli.data import Classes, DataFolder, MapLabels
+from graphfnp.cli.options import AsJson, Classes, DataFolder, Label, MapLabels, RunFolder, Smiles
 
 
 def calibrate_run(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, e.g. runs/demo.")],
+    run: RunFolder,
     source: Annotated[
         str | None,
         typer.Argument(
@@ -34,20 +34,17 @@ def calibrate_run(
         Path | None,
         typer.Option("--out", "-o", help="Copy the run there and leave RUN as it is; default: change RUN."),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: as in training.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column of the labels; default: as in training.")] = None,
+    smiles: Smiles = None,
+    label: Label = None,
     classes: Classes = None,
     map_labels: MapLabels = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, the share held back and the draws.")] = 0,
     data: DataFolder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make the probabilities and sets of a run right for your own graphs; says what it gains on graphs left out."""
     from graphfnp.cli import calibrating
 
     options = {"smiles": smiles, "label": label, "classes": classes, "map_labels": map_labels}
-    wanted = (precision, cost_fp, cost_fn), positive
-    if source is None:
-        calibrating.fit_threshold(run, *wanted, out, seed, data, as_json)
-    else:
-        calibrating.calibrate_run(run, source, kind, conformal_share, *wanted, out, options, seed, data, as_json)
+    wanted = (precision, cost_fp, cost_fn)
+    calibrating.calibrate_run(run, source, kind, conformal_share, wanted, positive, out, options, seed, data, as_json)

@@ -2,27 +2,22 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import typer
 
-from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
-from graphfnp.cli.console import err, metrics_table, out, training_progress
-from graphfnp.cli.foreign import unseen_graphs
-from graphfnp.cli.mix import model_for_mix
-from graphfnp.datasets.columns import row_names
+from graphfnp.cli.console import err, metrics_table, note, out, say, training_progress
+from graphfnp.cli.inputs import model_for_mix, unseen_graphs
 from graphfnp.datasets.dataset import PARTS, Dataset
-from graphfnp.datasets.load import is_name, load
+from graphfnp.datasets.load import load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import exists, write_json
+from graphfnp.files import write_json
 from graphfnp.graphs.matching import matching
-from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.problem import Problem
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
@@ -31,7 +26,7 @@ from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
 from graphfnp.runs.run import Plan, Run, Start, execute
-from graphfnp.settings import with_overrides
+from graphfnp.settings import by_owner, with_overrides
 from graphfnp.training.config import TrainingConfig, enough_epochs
 
 DEMO = Plan(
@@ -53,17 +48,10 @@ class TrainRequest:
     start: Start | None = None
 
     def plan(self, dataset: str, options: Mapping[str, Any]) -> Plan:
-        training, overrides = TrainingConfig(), {}
-        for setting in self.settings:
-            name, found, value = setting.partition("=")
-            if not found:
-                raise InvalidConfig(
-                    f"--set {setting}", "--set NAME=VALUE", "write for example --set backbone.width=128"
-                )
-            if name.startswith("training."):
-                training = with_overrides(training, {name.removeprefix("training."): value})
-            else:
-                overrides[name] = value
+        if wrong := [setting for setting in self.settings if "=" not in setting]:
+            raise InvalidConfig(f"--set {wrong[0]}", "--set NAME=VALUE", "write for example --set backbone.width=128")
+        overrides, recipe = by_owner(dict(setting.split("=", 1) for setting in self.settings))
+        training = with_overrides(TrainingConfig(), recipe)
         if self.backbone is not None:
             overrides["backbone.name"] = self.backbone
         if self.start is not None:
@@ -78,6 +66,8 @@ class TrainRequest:
 
 @dataclass(frozen=True)
 class Flags:
+    """How to train it; nothing here changes the model."""
+
     resume: bool = False
     overwrite: bool = False
     devices: int = 1
@@ -114,7 +104,7 @@ def train(
             endpoint = replace(plan, data_options={**plan.data_options, "label": label})
             metrics[label] = _train(endpoint, folder / place, data, flags, chosen)
         write_panel(folder, folders)
-        err.print(f"panel   {folder}", highlight=False, markup=False)
+        say(f"panel   {folder}")
     if flags.as_json and metrics is not None:
         typer.echo(json.dumps(metrics, indent=1))
 
@@ -144,9 +134,9 @@ def _train(
     out.print(
         metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
     )
-    out.print(f"run     {folder}", highlight=False, markup=False)
+    say(f"run     {folder}", console=out)
     if page:
-        out.print(f"report  {page}", highlight=False, markup=False)
+        say(f"report  {page}", console=out)
     return metrics
 
 
@@ -155,113 +145,63 @@ def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
     epochs = enough_epochs(num_graphs, plan.training.batch_size)
     if epochs != plan.training.epochs:
         told = f"{epochs} epochs, more than the usual {plan.training.epochs}: {num_graphs} training graphs are few"
-        err.print(f"note: {told}; --epochs chooses", style="yellow", highlight=False, markup=False)
+        note(f"{told}; --epochs chooses")
     return replace(plan, training=replace(plan.training, epochs=epochs))
 
 
 def _describe(dataset: Dataset) -> None:
     graphs, schema = dataset.graphs, dataset.graphs.schema
     parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
-    err.print(
-        f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}",
-        highlight=False,
-    )
+    err.print(f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}")
     counts = zip(schema.class_names, graphs.class_counts.tolist(), strict=True)
     last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
     told = ", ".join(f"{name} {count}" for name, count in counts)
-    err.print(f"classes in their order: {told}{last}", highlight=False, markup=False)
+    say(f"classes in their order: {told}{last}")
     if dataset.problems:
-        err.print(summary(dataset), style="yellow", highlight=False, markup=False)
+        say(summary(dataset), "yellow")
     else:
-        for note in (*dataset.facts.get("notes", "").splitlines(), *dataset.split.notes):
-            err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
+        for one in (*dataset.facts.get("notes", "").splitlines(), *dataset.split.notes):
+            note(one)
 
 
-def evaluate_run(folder: Path, part: str, mix: str | None, weighted: bool, data: Path | None, as_json: bool) -> None:
-    run = open_run(folder)
-    if part not in PARTS:
-        raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
-    dataset = run.dataset(data)
-    graphs = getattr(dataset, part)
-    model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
-    metrics = evaluate_part(model, dataset, part, seed=run.plan.seed)
-    if part == "test" and mix is None and not weighted and not is_bundled(run):
-        write_json(run.folder / METRICS, metrics)
-    if as_json:
-        typer.echo(json.dumps(metrics, indent=1))
-    else:
-        out.print(metrics_table(metrics, f"{run.plan.method} on {run.plan.dataset}, {part} part"))
-
-
-def evaluate_file(
+def evaluate_run(
     folder: Path,
-    source: str,
+    source: str | None,
+    part: str,
     options: Mapping[str, Any],
     mix: str | None,
     weighted: bool,
     data: Path | None,
     as_json: bool,
 ) -> None:
-    """Measures on graphs of another file; those that were trained on are left out."""
+    """Measures on a part of the run's own data, or on the graphs of another file that were not trained on."""
     run = open_run(folder)
-    graphs, note = unseen_graphs(run, source, options, data, run.plan.seed)
+    if part not in PARTS:
+        raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
+    dataset, seed = run.dataset(data) if source is None else None, run.plan.seed
+    graphs, left_out = (
+        (getattr(dataset, part), "") if source is None else unseen_graphs(run, source, options, data, seed)
+    )
     model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
-    metrics, _ = evaluate(model, labelled(matching(graphs, model.classifier.schema)), seed=run.plan.seed)
+    if dataset is not None:
+        title, metrics = f"on {run.plan.dataset}, {part} part", evaluate_part(model, dataset, part, seed=seed)
+        if part == "test" and mix is None and not weighted and not is_bundled(run):
+            write_json(run.folder / METRICS, metrics)
+    else:
+        judged, title = labelled(matching(graphs, model.classifier.schema)), f"of {run.plan.dataset} on {source}"
+        metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
     if as_json:
-        typer.echo(json.dumps({**metrics, "left_out": note}, indent=1))
+        typer.echo(json.dumps(metrics, indent=1))
         return
-    if note:
-        err.print(f"note: {note}, and are left out", style="yellow", highlight=False, markup=False)
-    out.print(metrics_table(metrics, f"{run.plan.method} of {run.plan.dataset} on {source}"))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What was read of an input: graphs, the row of each, the rows that are none, and the columns beside them.
-
-    Rows are counted from 0, as in every record; the header of a file is no row, a blank line is one.
-    """
-
-    graphs: PackedGraphs | None
-    rows: list[int]
-    problems: tuple[Problem, ...] = ()
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.rows) + len(self.problems)
-
-    def names(self, rows: Sequence[int]) -> list[str | None]:
-        """What people call these rows, where a column says so."""
-        return row_names(self.columns, rows)
-
-
-def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
-    """Rows of SMILES (one a line), a file or a dataset's name."""
-    if reads_smiles(schema) and not exists(source) and not is_name(source):
-        graphs, rows, problems = graphs_from_smiles(source.splitlines() or [source], schema=schema)
-        if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
-            return Rows(graphs, rows.tolist(), problems)
-    loaded = load(
-        source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
-        features=schema.descriptors,
-    )  # fmt: skip
-    own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
-    if loaded.graphs.schema.has_atom_features and not schema.has_atom_features and reads_smiles(schema):
-        return _in_schema(loaded, own, schema)
-    return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
-
-
-def _in_schema(loaded: Dataset, own: list[int], schema: Schema) -> Rows:
-    """Molecules of a file, written as a model of typed atoms knows them."""
-    graphs, rows, problems = graphs_from_smiles(loaded.graphs.text or (), schema=schema)
-    refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
-    return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
+    if left_out:
+        note(f"{left_out}, and are left out")
+    out.print(metrics_table(metrics, f"{run.plan.method} {title}"))
 
 
 def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:
     run = open_run(folder)
     page = _written_report(run, own_folder(run), data, mix)
-    out.print(f"report  {page}", highlight=False, markup=False)
+    say(f"report  {page}", console=out)
 
 
 def _written_report(run: Run, folder: Path, data: Path | None, mix: str | None = None) -> Path:

@@ -17,10 +17,19 @@ from graphfnp.errors import GraphFNPError
 if TYPE_CHECKING:
     from graphfnp.training.train import Event
 
-out = Console()
-err = Console(stderr=True)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
 
 INTERRUPTED = 130
+
+
+def say(text: str, style: str | None = None, console: Console = err) -> None:
+    """A line of plain text: brackets in names of files and molecules are no markup."""
+    console.print(text, style=style, markup=False)
+
+
+def note(text: str, console: Console = err) -> None:
+    say(f"note: {text}", "yellow", console)
 
 
 @contextmanager
@@ -62,9 +71,9 @@ def _print_epoch(event: "Event") -> None:
         words = _epoch_words(event.record)
         seconds = f"{event.record['seconds']:.1f} s" if "seconds" in event.record else ""
         said = ", ".join(word for word in (words, seconds) if word)
-        err.print(f"epoch {event.epoch + 1} of {event.epochs}: {said}", highlight=False, soft_wrap=True)
+        err.print(f"epoch {event.epoch + 1} of {event.epochs}: {said}", soft_wrap=True)
     elif event.stage != "training" and event.step == event.steps:
-        err.print(f"{event.stage} {event.epoch + 1} of {event.epochs}", highlight=False)
+        err.print(f"{event.stage} {event.epoch + 1} of {event.epochs}")
 
 
 def percent(value: Any) -> str:
@@ -73,17 +82,6 @@ def percent(value: Any) -> str:
 
 def number(value: Any) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def domain_cell(record: Mapping[str, Any]) -> str:
-    """The first words of the domain's verdict on a row, in a colour that warns."""
-    from graphfnp.prediction.domain import VERDICTS  # imports torch: not for help and errors
-
-    if record["domain_verdict"] is None:
-        return "-"
-    said = record["domain_verdict"].removesuffix(" the training data")
-    colour = {VERDICTS[1]: "yellow", VERDICTS[2]: "red"}.get(record["domain_verdict"])
-    return said if colour is None else f"[{colour}]{said}[/{colour}]"
 
 
 def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
@@ -186,7 +184,7 @@ def explained_errors() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise
         where = f"{error.filename}: " if error.filename else ""
-        err.print(f"[bold red]{escape(where + (error.strerror or str(error)))}[/bold red]", highlight=False)
+        err.print(f"[bold red]{escape(where + (error.strerror or str(error)))}[/bold red]")
         err.print("make room, or choose a place that may be read and written; then run the same command again")
         sys.exit(2)
     except SystemExit as stop:

@@ -1,30 +1,17 @@
 """``graphfnp data``: what datasets there are, and bringing their files."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(help="Datasets: list them, fetch their files.", no_args_is_help=True)
+from graphfnp.cli.options import AsJson, DataFolder
 
-DataFolder = Annotated[
-    Path | None, typer.Option("--data", help="Folder with the files; default: what GRAPHFNP_DATA names.")
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(help="Labels that count, in their order: inactive,active. Rows of other labels are left out."),
-]
-MapLabels = Annotated[
-    str | None,
-    typer.Option(help="Other names for labels: 'Active=active,n.d.='; nothing after = leaves its rows out."),
-]
+data_app = typer.Typer(help="Datasets: list them, fetch their files.", no_args_is_help=True)
 
 
 @data_app.command("list")
-def list_datasets(
-    data: DataFolder = None, as_json: Annotated[bool, typer.Option("--json", help="A list of objects.")] = False
-) -> None:
+def list_datasets(data: DataFolder = None, as_json: AsJson = False) -> None:
     """The catalogue: sizes, class balance, the split used, and whether the files are here."""
     from graphfnp.datasets.catalogue import CATALOGUE
 
@@ -33,8 +20,9 @@ def list_datasets(
         typer.echo(json.dumps(rows, indent=2))
         return
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from graphfnp.cli.console import out
 
     table = Table(Column("name", no_wrap=True), "graphs", "nodes", "edges", "classes", "split", "here", box=SIMPLE)
     for row in rows:
@@ -43,12 +31,11 @@ def list_datasets(
             row["name"], str(row["graphs"]), f"{row['nodes_mean']:.2f}", f"{row['edges_mean']:.2f}", balance,
             row["split"], "yes" if row["present"] else "no",
         )  # fmt: skip
-    console = Console()
-    console.print(table)
+    out.print(table)
     for row in rows:
         stand_in = f" ({row['stand_in']})" if "stand_in" in row else ""
-        console.print(f"[bold]{row['name']}[/bold] {row['what']}{stand_in}")
-    console.print("\nAlso tu:NAME, moleculenet:NAME and files of your own. Nodes and edges are means per graph.")
+        out.print(f"[bold]{row['name']}[/bold] {row['what']}{stand_in}")
+    out.print("\nAlso tu:NAME, moleculenet:NAME and files of your own. Nodes and edges are means per graph.")
 
 
 @data_app.command("fetch")

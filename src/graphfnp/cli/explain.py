@@ -1,14 +1,13 @@
 """``graphfnp explain``: which rationales a prediction leans on, and where the input holds them."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfnp.cli.data import DataFolder
+from graphfnp.cli.options import AsJson, Candidates, DataFolder, Out, RunFolder, Seed, Smiles
 
 if TYPE_CHECKING:
-    from graphfnp.cli.commands import Rows
+    from graphfnp.cli.inputs import Rows
     from graphfnp.graphs.problem import Problem
 
 MOST = 24  # graphs on one page
@@ -19,9 +18,9 @@ EXPLAINER = (
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
+    run: RunFolder,
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A SMILES, a file of molecules, or a dataset's name.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default: RUN/explanation.")] = None,
+    out: Out = None,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -30,20 +29,21 @@ def explain(
         ),
     ] = None,
     explainer: Annotated[str, typer.Option(help=EXPLAINER)] = "rationales",
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES; default: found by name.")] = None,
-    candidates: Annotated[int, typer.Option(help="Structures drawn from the decoder for each rationale.")] = 120,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    smiles: Smiles = None,
+    candidates: Candidates = 120,
+    seed: Seed = 0,
     data: DataFolder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw inputs beside the rationales they are correlated with: explanation.html and explanations.json."""
     from dataclasses import replace
 
     import torch
 
-    from graphfnp.cli.commands import read_input
-    from graphfnp.cli.console import err
     from graphfnp.cli.console import out as console
+    from graphfnp.cli.console import say
+    from graphfnp.cli.inputs import read_input
+    from graphfnp.datasets.columns import row_names
     from graphfnp.errors import InvalidGraphs
     from graphfnp.graphs.matching import matching
     from graphfnp.graphs.packed import UNLABELLED
@@ -72,11 +72,11 @@ def explain(
         graphs = matching(graphs, schema)
     except InvalidGraphs:  # labels that are not the model's classes are no reason not to explain
         graphs = matching(replace(graphs, y=torch.full_like(graphs.y, UNLABELLED)), schema)
-    names = read.names(chosen)
+    names = row_names(read.columns, chosen)
     if rows is None and len(chosen) < len(read.rows):
-        err.print(f"{len(chosen)} of {len(read)} rows are explained; choose others with --rows", highlight=False)
+        say(f"{len(chosen)} of {len(read)} rows are explained; choose others with --rows")
     for problem in refused:
-        err.print(f"row {problem.row}: {problem.given!r}: {problem.reason}", style="yellow", markup=False)
+        say(f"row {problem.row}: {problem.given!r}: {problem.reason}", "yellow")
     if explainer != "rationales":
         from graphfnp.cli.explain_masks import explain_with
 
@@ -92,11 +92,11 @@ def explain(
     folder = out or own_folder(loaded) / "explanation"
     title = f"Why {loaded.plan.method} says so: {source}"
     known = labels if any(labels) else ()
-    page = write_explanations(folder, title, explanations, found, known, chosen, names, model, refused)
+    page = write_explanations(folder, title, model, explanations, found, known, chosen, names, refused)
     if as_json:
         typer.echo((folder / RECORDS).read_text())
     else:
-        console.print(f"explanation  {page}", highlight=False, markup=False)
+        say(f"explanation  {page}", console=console)
 
 
 def _chosen(read: "Rows", text: str | None) -> "tuple[list[int], list[Problem]]":

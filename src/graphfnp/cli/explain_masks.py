@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from graphfnp.cli.console import err, out
+from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.scores import GENERATORS
-from graphfnp.files import write_json
+from graphfnp.files import read_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.report.explanation_page import RECORDS
@@ -51,16 +51,13 @@ def explain_with(
             run.model.classifier, graphs, name, training, seed=seed, batch_size=8,
             watch=lambda done: progress.update(task, advance=done),
         )  # fmt: skip
-    records = write_masks(folder, f"What {name} marks: {run.plan.method} on {run.plan.dataset}", graphs, found, rows)
-    for record, called in zip(records, names, strict=False):
-        record["name"] = called
+    title = f"What {name} marks: {run.plan.method} on {run.plan.dataset}"
+    records = write_masks(folder, title, graphs, found, rows, names, refused)
     table = Table("row", "name" if any(names) else "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)
     for record in records:
         shown = strongest(record, found.scored)
         table.add_row(str(record["row"]), escape(record.get("name") or record["input"]), escape(record["class"]), shown)
-    records += [{"row": one.row, "input": one.given, "reason": one.reason} for one in refused]
-    write_json(folder / RECORDS, records)
-    _tell(records, table, folder, as_json)
+    _tell(read_json(folder / RECORDS), table, folder, as_json)
 
 
 def _generate(run: Run, name: str, folder: Path, seed: int, data: Path | None, as_json: bool) -> None:
@@ -82,4 +79,4 @@ def _tell(records: list[dict], table: Table, folder: Path, as_json: bool) -> Non
         typer.echo(json.dumps(records, indent=1))
         return
     out.print(table)
-    out.print(f"explanation  {folder / PAGE}", highlight=False, markup=False)
+    say(f"explanation  {folder / PAGE}", console=out)

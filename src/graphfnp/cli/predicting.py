@@ -2,48 +2,45 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import torch
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import reads_smiles
-from graphfnp.cli.console import err
-from graphfnp.cli.mix import mix_line, model_for_mix
+from graphfnp.cli.console import err, note, say
+from graphfnp.cli.inputs import Rows, mix_line, model_for_mix, read_input
 from graphfnp.cli.prediction_table import show_predictions
 from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
+from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name
 from graphfnp.datasets.tables import standard_notes
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import exists, write_json
 from graphfnp.graphs.packed import UNLABELLED
-from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
 from graphfnp.prediction.pick import class_number, pick
 from graphfnp.prediction.predict import TrainedModel, predict
-from graphfnp.prediction.records import OK, as_text, prediction_records, record_table
+from graphfnp.prediction.records import as_dictionaries, as_text, record_table
 from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import open_run
-from graphfnp.runs.panel import is_panel, open_panel
-from graphfnp.scoring.object_storage import address_of, copies
-from graphfnp.scoring.parts import Counts
+from graphfnp.runs.panel import is_panel, load_panel
+from graphfnp.scoring.object_storage import address_of, fetched, sent
+from graphfnp.scoring.parts import SHOWN_PROBLEMS, Counts
 from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import can_stream
 from graphfnp.scoring.score_file import Execution, Watch, score_file
-from graphfnp.scoring.scorer import Settings, about_model
+from graphfnp.scoring.scorer import ALONE, SHARED, Settings, about, side_by_side, together
 
-if TYPE_CHECKING:
-    from graphfnp.cli.commands import Rows
-
-SHOWN_ROWS, SHOWN_PROBLEMS = 50, 10
+Models = dict[str, TrainedModel]  # by name; one by itself is called ALONE
+Record = dict[str, Any]
 SEVERAL = "\n"  # between SMILES
 
 
@@ -58,14 +55,19 @@ class PredictRequest:
     mix: str | None
     execution: Execution
     data: Path | None
-    as_json: bool
-    restart: bool
-    strict: bool
-    raw: bool
+    as_json: bool = False
+    restart: bool = False
+    strict: bool = False
+    raw: bool = False
     keep_columns: bool = True
     weighted: bool = False  # conformal sets
     pick: int | None = None  # only so many rows, the most useful to test first
     find: str | None = None  # the class that picks should find; None: they should teach the model
+
+    @property
+    def table(self) -> Path | None:
+        """The target, if it is a table."""
+        return self.target if self.target is not None and self.target.suffix in ENDINGS else None
 
 
 def one_source(given: Sequence[str]) -> str:
@@ -79,11 +81,14 @@ def one_source(given: Sequence[str]) -> str:
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
     """A record for every row; ``-`` is standard input, or output as CSV."""
-    streams = files_for_streams(request.source, request.target)
-    with streams as (source, target), copies(source, target) as (here, written):
+    with (
+        files_for_streams(request.source, request.target) as (source, target),
+        fetched(source) as here,
+        nullcontext() if target is None else sent(target) as written,
+    ):
         counts = _predicted(folder, replace(request, source=here, target=written))
     if address := address_of(request.target):
-        err.print(f"sent to {address}", highlight=False, markup=False)
+        say(f"sent to {address}")
     _summarise(counts, request.strict)
 
 
@@ -91,20 +96,17 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
     """As a stream from file to file, or all at once where it is shown or not a table."""
     if request.target is not None:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
-    if is_panel(folder):
-        from graphfnp.cli.panels import predict_panel
-
-        return predict_panel(open_panel(folder), request)
-    model = open_run(folder).model
-    schema, settings = model.classifier.schema, request.settings
+    models = load_panel(folder) if is_panel(folder) else {ALONE: open_run(folder).model}
+    at_once = request.mix == ESTIMATE or request.weighted or request.pick is not None  # all rows before any record
+    if ALONE not in models and (at_once or request.mix is not None):
+        raise InvalidConfig("--mix, --weighted or --pick for a panel", "one model", "ask one model at a time")
     if request.mix not in (None, ESTIMATE):
-        model = model_for_mix(model, request.mix)
-        settings = replace(settings, mix=assumed_mix(model))
-    request = replace(request, settings=settings)
-    streams = request.target is not None and request.target.suffix in ENDINGS and request.mix != ESTIMATE
-    streams = streams and not request.weighted and request.pick is None  # all rows come before the first record
-    if streams and not request.as_json and reads_smiles(schema) and can_stream(Path(request.source)):
-        counts = score(model, request)
+        models = {ALONE: model_for_mix(models[ALONE], request.mix)}
+        request = replace(request, settings=replace(request.settings, mix=assumed_mix(models[ALONE])))
+    at_once = at_once or request.as_json or not can_stream(Path(request.source))
+    all_read_smiles = all(reads_smiles(model.classifier.schema) for model in models.values())
+    if request.table is not None and all_read_smiles and not at_once:
+        counts = _score(models, request, request.table)
     elif request.execution.engine != "local":
         raise InvalidConfig(
             f"--engine {request.execution.engine} for {request.source}",
@@ -112,34 +114,24 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
             "leave the engine out: this is done at once",
         )
     else:
-        counts, model = _predict_at_once(model, request)
-    if not request.as_json:
-        err.print(mix_line(model), style="dim", highlight=False, markup=False)
+        counts, models = _predict_at_once(models, request)
+    for name, model in models.items() if not request.as_json else ():
+        say(f"{name}: {mix_line(model)}" if name else mix_line(model), "dim")
         if model.decision is not None:
-            told = model.decision.told(model.classifier.schema.class_names)
-            err.print(f"decision: {told}", style="dim", highlight=False, markup=False)
+            say(f"decision: {model.decision.told(model.classifier.schema.class_names)}", "dim")
         if request.weighted and model.conformal is not None:
-            err.print(f"sets: {model.conformal.guarantee}", style="dim", highlight=False, markup=False)
+            say(f"sets: {model.conformal.guarantee}", "dim")
     return counts
 
 
-def score(model: TrainedModel | Mapping[str, TrainedModel], request: PredictRequest) -> Counts:
+def _score(models: Models, request: PredictRequest, target: Path) -> Counts:
     """From file to file."""
-    assert request.target is not None
     with _progress() as watch:
         counts = score_file(
-            model,
-            request.source,
-            request.target,
-            request.smiles,
-            request.settings,
-            request.execution,
-            request.restart,
-            watch,
-            request.raw,
-            request.keep_columns,
-        )
-    err.print(f"{counts.rows} rows -> {shown(request.target)}", highlight=False, markup=False)
+            models, request.source, target, request.smiles, request.settings, request.execution, request.restart,
+            watch, request.raw, request.keep_columns,
+        )  # fmt: skip
+    say(f"{counts.rows} rows -> {shown(target)}")
     return counts
 
 
@@ -162,104 +154,97 @@ def _progress() -> Iterator[Watch]:
         yield watch
 
 
-def _none_too_large(read: "Rows", most_atoms: int) -> "Rows":
-    """Molecules of too many atoms are refused, as the stream does; graphs that are none may have any size."""
-    graphs, rows = read.graphs, read.rows
-    if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
-        return read
-    suspects = torch.nonzero(graphs.node_ptr.diff() > most_atoms)[:, 0].tolist()  # hydrogens may be among their nodes
-    reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
-    refused = {one: Problem(rows[one], graphs.text[one], why) for one, why in reasons.items() if isinstance(why, str)}
-    kept = [one for one in range(len(graphs)) if one not in refused]
-    if not refused:
-        return read
-    return replace(
-        read,
-        graphs=graphs.select(torch.tensor(kept, dtype=torch.long)),
-        rows=[rows[one] for one in kept],
-        problems=(*read.problems, *refused.values()),
-    )
-
-
-def _predict_at_once(model: TrainedModel, request: PredictRequest) -> tuple[Counts, TrainedModel]:
-    from graphfnp.cli.commands import read_input  # also reads datasets, which a stream does not need
-
-    settings, schema = request.settings, model.classifier.schema
-    read = read_input(request.source, schema, request.data, settings.seed, request.smiles)
-    read = _none_too_large(read, settings.most_atoms)
-    graphs, rows, problems = read.graphs, read.rows, read.problems
-    columns = read.columns if request.keep_columns else {}
-    predictions, notes = None, tuple[str, ...]()
-    if graphs is not None and len(graphs):
-        # Labels a file may hold are not looked at: they need not even be the model's classes.
-        graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
-        if request.weighted:
-            model = weighted_for(model, graphs, settings.seed)
-        predictions = predict(model, graphs, settings.draws, settings.seed)
-        if request.mix == ESTIMATE:
-            model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
-    ranks: dict[int, int] = {}  # of the rows picked
-    if request.pick is not None and graphs is not None and predictions is not None:
-        find = None if request.find is None else class_number(request.find, schema.class_names)
-        chosen = pick(predictions, graphs, request.pick, find)
-        graphs, predictions, rows = graphs.select(chosen), predictions.select(chosen), [rows[g] for g in chosen]
-        ranks, notes, problems = {row: rank for rank, row in enumerate(rows)}, _left_out(problems), ()
-    if request.target is not None and request.target.suffix in ENDINGS:
-        table = record_table(model, predictions, graphs, rows, problems, settings.level)
-        table = as_text(table) if request.target.suffix == ".csv" else table
-        order = sorted(range(len(table)), key=lambda place: ranks.get(table["row"][place].as_py(), place))
-        table = table.take(column(order, pa.int64())) if ranks else table
+def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, Models]:
+    """The records of all rows, and the models that made them."""
+    tables, asked, notes = dict[str, pa.Table](), Models(), list[str]()
+    settings, target = request.settings, request.target
+    columns: Mapping[str, Sequence[str]] = {}
+    for name, model in models.items():
+        read = read_input(request.source, model.classifier.schema, request.data, settings.seed, request.smiles)
+        asked[name], tables[name], more = _records(model, read.without_larger(settings.most_atoms), request)
+        notes, columns = [*notes, *more], read.columns if request.keep_columns else {}
+    table = side_by_side(tables)
+    if request.table is not None:
+        if request.table.suffix == ".csv":
+            table = side_by_side({name: as_text(one) for name, one in tables.items()})
+        counted = {"settings": settings.to_json(), "rows": len(table), "failed": Counts.of(table).failed}
         if columns:
-            shown_rows = table["row"].to_pylist()
-            texts = [column([values[row] for row in shown_rows], pa.string()) for values in columns.values()]
-            own = pa.Table.from_arrays(texts, names=list(columns))
-            notes = (*notes, *column_notes(own.column_names, table.column_names))
-            table = beside(own, table)
-        about = {**about_model(model), "settings": settings.to_json(), "rows": len(table), "failed": len(problems)}
-        write_record_file(request.target, [table], table.schema, about, request.raw)
-    records = prediction_records(model, predictions, graphs, rows, problems, settings.level)
-    records = sorted(records, key=lambda record: ranks[record["row"]]) if ranks else records
-    if columns:
-        names = read.names([record["row"] for record in records])
-        records = [
-            {**record, "name": name, "columns": {own: values[record["row"]] for own, values in columns.items()}}
-            for record, name in zip(records, names, strict=True)
-        ]
-    tell(records, request, lambda: show_predictions(records, model, settings.level))
-    notes += tuple(standard_notes(graphs)) if graphs is not None else ()
-    bad = [record for record in records if record["status"] != OK]
-    problems_shown = tuple((r["row"], r["input"], r["reason"]) for r in bad[:SHOWN_PROBLEMS])
-    return Counts(len(records), len(bad), problems_shown, notes), model
-
-
-def tell(records: Sequence[Mapping[str, Any]], request: PredictRequest, show: Callable[[], None]) -> None:
-    """Write records to the JSON file that was asked for, print them, or show them as a table."""
-    if request.target is not None and request.target.suffix == ".json":
-        write_json(request.target, records)
+            rows = table["row"].to_pylist()
+            texts = [column([values[row] for row in rows], pa.string()) for values in columns.values()]
+            notes += column_notes(list(columns), table.column_names)
+            table = beside(pa.Table.from_arrays(texts, names=list(columns)), table)
+        write_record_file(request.table, [table], {**about(asked), **counted}, request.raw)
+    records = _named(_dictionaries(tables, asked), columns)
+    if target is not None and target.suffix == ".json":
+        write_json(target, records)
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
-    elif request.target is not None:
-        err.print(f"{len(records)} rows -> {shown(request.target)}", highlight=False, markup=False)
+    elif target is not None:
+        say(f"{len(records)} rows -> {shown(target)}")
     else:
-        show()
+        show_predictions(records, asked, settings.level)
+    return replace(Counts.of(side_by_side(tables)), notes=tuple(notes)), asked
 
 
-def _left_out(problems: Sequence[Problem]) -> tuple[str, ...]:
-    return (f"{len(problems)} rows could not be read, and could not be picked",) if problems else ()
+def _records(model: TrainedModel, read: Rows, request: PredictRequest) -> tuple[TrainedModel, pa.Table, list[str]]:
+    """The records of one model, the model for the rows' own mix or with sets weighted for them, and notes."""
+    graphs, rows, problems, settings = read.graphs, read.rows, read.problems, request.settings
+    if graphs is None or not len(graphs):
+        return model, record_table(model, None, None, rows, problems, settings.level), []
+    # Labels a file may hold are not looked at: they need not even be the model's classes.
+    graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
+    if request.weighted:
+        model = weighted_for(model, graphs, settings.seed)
+    predictions = predict(model, graphs, settings.draws, settings.seed)
+    if request.mix == ESTIMATE:
+        model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
+    if request.pick is None:
+        table = record_table(model, predictions, graphs, rows, problems, settings.level)
+        return model, table, standard_notes(graphs)
+    find = None if request.find is None else class_number(request.find, model.classifier.schema.class_names)
+    chosen = pick(predictions, graphs, request.pick, find)
+    graphs, ranked = graphs.select(chosen), [rows[graph] for graph in chosen]
+    table = record_table(model, predictions.select(chosen), graphs, ranked, (), settings.level)
+    table = table.take(column([sorted(ranked).index(row) for row in ranked], pa.int64()))
+    left_out = [f"{len(problems)} rows could not be read, and could not be picked"] if problems else []
+    return model, table, [*left_out, *standard_notes(graphs)]
+
+
+def _dictionaries(tables: Mapping[str, pa.Table], models: Models) -> list[Record]:
+    """Records for JSON and the screen; those of several models are nested, by name."""
+    if ALONE in tables:
+        return as_dictionaries(models[ALONE], tables[ALONE])
+    records = []
+    for rows in zip(*(table.to_pylist() for table in tables.values()), strict=True):
+        by_model = dict(zip(tables, rows, strict=True))
+        status, reason = together({name: (one["status"], one["reason"]) for name, one in by_model.items()})
+        own = {name: {k: v for k, v in one.items() if k not in SHARED} for name, one in by_model.items()}
+        records.append({**{name: rows[0][name] for name in SHARED}, "status": status, "reason": reason, "models": own})
+    return records
+
+
+def _named(records: list[Record], columns: Mapping[str, Sequence[str]]) -> list[Record]:
+    """With the name of each row, where a column says it, and the cells of its columns."""
+    if not columns:
+        return records
+    names = row_names(columns, [record["row"] for record in records])
+    return [
+        {**record, "name": name, "columns": {own: values[record["row"]] for own, values in columns.items()}}
+        for record, name in zip(records, names, strict=True)
+    ]
 
 
 def _summarise(counts: Counts, strict: bool) -> None:
     """What could not be used; exit code 1 if that is everything, or anything where the user is strict."""
-    for note in counts.notes:
-        err.print(f"note: {note}", style="yellow", highlight=False, markup=False)
+    for one in counts.notes:
+        note(one)
     if not counts.failed:
         return
-    err.print(f"{counts.failed} of {counts.rows} rows could not be read:", style="yellow")
-    for row, given, reason in counts.problems[:SHOWN_PROBLEMS]:
-        shown = given if len(given) <= 80 else f"{given[:77]}..."
-        err.print(f"  row {row}: {shown!r}: {reason}", style="yellow", markup=False)
+    say(f"{counts.failed} of {counts.rows} rows could not be read:", "yellow")
+    for row, given, reason in counts.problems:
+        say(f"  row {row}: {given if len(given) <= 80 else f'{given[:77]}...'!r}: {reason}", "yellow")
     if counts.failed > SHOWN_PROBLEMS:
-        err.print(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", style="yellow")
+        say(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", "yellow")
     if strict or counts.failed == counts.rows:
         raise typer.Exit(1)
 

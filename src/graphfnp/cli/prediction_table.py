@@ -7,54 +7,70 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from graphfnp.cli.console import domain_cell, out
+from graphfnp.cli.console import note, out
 from graphfnp.methods.rationales import NOTHING, leans_on
+from graphfnp.prediction.domain import VERDICTS
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import OK
+from graphfnp.scoring.scorer import ALONE
 
 SHOWN_ROWS = 50
 NO_CLASS = "no class fits"
 ROOM = 35  # of probability, domain and the gaps between columns
 
 
-def show_predictions(records: Sequence[Mapping[str, Any]], model: TrainedModel, level: float) -> None:
-    """Class, probability with its interval, what the conformal set leaves open, domain; 80 columns are enough."""
-    named = any(record.get("name") for record in records)
+def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, TrainedModel], level: float) -> None:
+    """Class, probability with its interval, what the conformal set leaves open, domain; 80 columns are enough.
+
+    The records of several models are nested, a line a model.
+    """
+    named, several = any(record.get("name") for record in records), ALONE not in models
+    shown, sets = records[:SHOWN_ROWS], [one for one in models.values() if one.conformal is not None]
+    longest = max(map(_longest, models.values()))
+    numbers = max([3, *(len(str(record["row"])) for record in shown)])
+    room = out.width - ROOM - numbers - longest * (2 if sets else 1)  # long names leave the others
+    room -= 1 + max(map(len, models)) if several else 0
     table = Table("row", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    longest = _longest(model)
-    numbers = max([3, *(len(str(record["row"])) for record in records[:SHOWN_ROWS])])
-    room = out.width - ROOM - numbers - longest * (1 if model.conformal is None else 2)  # long names leave the others
     table.add_column("name" if named else "input", overflow="ellipsis", no_wrap=True, max_width=max(8, room))
+    if several:
+        table.add_column("model", overflow="fold")
     table.add_column("class", overflow="fold", min_width=longest)
     table.add_column("probability\n(90 % of draws)", no_wrap=True)
-    if model.conformal is not None:
+    if sets:
         table.add_column("also possible", overflow="fold", min_width=longest)
     table.add_column("domain", no_wrap=True)
-    for record in records[:SHOWN_ROWS]:
-        called = str((record.get("name") if named else None) or record["input"])
-        cells = [str(record["row"]), escape(called)]
-        if record["status"] != OK:
-            table.add_row(*cells, "[yellow]failed[/yellow]")
-            continue
-        cells += [escape(record["class"]), spread(record)]
-        cells += [] if model.conformal is None else [escape(also_possible(record))]
-        table.add_row(*cells, domain_cell(record))
+    for record in shown:
+        cells = [str(record["row"]), escape(str((record.get("name") if named else None) or record["input"]))]
+        for name, one in record["models"].items() if several else ((ALONE, record),):
+            cells += [escape(name)] if several else []
+            if one["status"] != OK:
+                table.add_row(*cells, "[yellow]failed[/yellow]")
+            else:
+                kept = [escape(also_possible(one))] if sets else []
+                table.add_row(*cells, escape(one["class"]), spread(one), *kept, domain_cell(one))
+            cells = ["", ""]
     out.print(table)
-    shown = [record for record in records[:SHOWN_ROWS] if record["status"] == OK]
-    reached = [record for record in shown if record["rationales"] is not None]
-    if unreached := [str(record["row"]) for record in reached if leans_on(record["distance"])]:
-        out.print(f"row {', '.join(unreached)}: {NOTHING}", style="yellow", highlight=False)
+    if not several:
+        _unreached([record for record in shown if record["status"] == OK])
     if len(records) > SHOWN_ROWS:
-        out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE", highlight=False)
-    if not shown:
+        out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
+    if all(record["status"] != OK for record in shown):
         return
-    if model.conformal is not None:
-        names = model.classifier.schema.class_names
-        promise = f"also possible: classes that {100 * level:g} % sets keep; each class has its own threshold"
-        out.print(promise, style="dim", highlight=False)
-        for note in model.conformal.notes(names, level):
-            out.print(f"note: {note}", style="yellow", highlight=False, markup=False)
-    out.print("domain: is it like the training data? --json or --out FILE tell all", style="dim", highlight=False)
+    if sets:
+        out.print(
+            f"also possible: classes that {100 * level:g} % sets keep; each class has its own threshold", style="dim"
+        )
+    for name, model in models.items():
+        for one in model.conformal.notes(model.classifier.schema.class_names, level) if model.conformal else ():
+            note(f"{name}: {one}" if name else one, out)
+    out.print("domain: is it like the training data? --json or --out FILE tell all", style="dim")
+
+
+def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
+    """Rows that no rationale of the model speaks for."""
+    reached = [record for record in records if record["rationales"] is not None]
+    if rows := [str(record["row"]) for record in reached if leans_on(record["distance"])]:
+        out.print(f"row {', '.join(rows)}: {NOTHING}", style="yellow")
 
 
 def also_possible(record: Mapping[str, Any]) -> str:
@@ -70,6 +86,16 @@ def also_possible(record: Mapping[str, Any]) -> str:
 def spread(record: Mapping[str, Any]) -> str:
     low, high = (f"{100 * record[end]:.0f}" for end in ("low", "high"))
     return f"{100 * record['probability']:.1f}% ({low}-{high})"
+
+
+def domain_cell(record: Mapping[str, Any]) -> str:
+    """The first words of the domain's verdict on a row, in a colour that warns."""
+    verdict = record["domain_verdict"]
+    if verdict is None:
+        return "-"
+    said = verdict.removesuffix(" the training data")
+    colour = {VERDICTS[1]: "yellow", VERDICTS[2]: "red"}.get(verdict)
+    return said if colour is None else f"[{colour}]{said}[/{colour}]"
 
 
 def _longest(model: TrainedModel) -> int:

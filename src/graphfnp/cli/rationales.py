@@ -1,23 +1,22 @@
 """``graphfnp rationales``: what a run's model looks for, as a gallery with its evidence."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from graphfnp.cli.data import DataFolder
+from graphfnp.cli.options import AsJson, Candidates, DataFolder, Out, RunFolder, Seed
 
 SOURCES = ("both", "decoder", "training")
 
 
 def rationales(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or a bundled model: bbbp.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default: RUN/rationales.")] = None,
-    candidates: Annotated[
-        int, typer.Option(help="Structures drawn from the decoder for each rationale; the best is kept.")
-    ] = 120,
+    run: RunFolder,
+    out: Out = None,
+    candidates: Candidates = 120,
     source: Annotated[
         str, typer.Option(help="Where candidates come from: both, decoder, or training (parts of training graphs).")
     ] = "both",
@@ -26,24 +25,23 @@ def rationales(
     other: Annotated[
         list[Path] | None, typer.Option("--other", help="Run with another seed, to see what is stable; repeatable.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    seed: Seed = 0,
     data: DataFolder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Decode what the model looks for into small graphs: gallery.html, drawings, rationales.json, SMILES and SMARTS."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    from graphfnp.cli.console import err, number, percent
+    from graphfnp.cli.console import err, number, percent, say
     from graphfnp.cli.console import out as console
     from graphfnp.datasets.columns import row_names
     from graphfnp.errors import InvalidConfig, InvalidGraphs
     from graphfnp.rationales.config import decoding_for
     from graphfnp.rationales.find import find_rationales
     from graphfnp.rationales.store import decode
-    from graphfnp.report.gallery import write_gallery
-    from graphfnp.report.gallery_figures import gallery_figures
+    from graphfnp.report.gallery import gallery_figures, write_gallery
     from graphfnp.runs.bundles import is_bundled, open_run, own_folder
     from graphfnp.runs.decoded import decoded_of_run
 
@@ -63,7 +61,7 @@ def rationales(
     # A bundled model brings its rationales along; whatever else is asked for needs the data.
     without = (usual and is_bundled(loaded) and not other) or not loaded.has_data
     dataset = None if without else loaded.dataset(data)
-    with err.status("decoding") if not as_json else _silent():
+    with nullcontext() if as_json else err.status("decoding"):
         if other and dataset is not None:
             others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]
             decoded = decode(model, dataset, config, seed, others)
@@ -84,14 +82,8 @@ def rationales(
     table = Table("rationale", "class", "kernel", "link precision", "coverage", box=SIMPLE_HEAD)
     table.add_column("structure", overflow="fold")
     for record in records:
-        shape = (
-            record.get("fragment")
-            or record["smiles"]
-            or record["words"]
-            or record["motif"]
-            or record["reason"]
-            or "a graph"
-        )
+        shapes = (record.get(name) for name in ("fragment", "smiles", "words", "motif", "reason"))
+        shape = next(filter(None, shapes), "a graph")
         alerts = f" ({', '.join(record['alerts'])})" if record["alerts"] else ""
         table.add_row(
             f"R{record['rationale']}", escape(record["label"]), number(record["structure_kernel"]),
@@ -99,10 +91,4 @@ def rationales(
             escape(shape + alerts),
         )  # fmt: skip
     console.print(table)
-    console.print(f"gallery  {page}", highlight=False, markup=False)
-
-
-def _silent():
-    from contextlib import nullcontext
-
-    return nullcontext()
+    say(f"gallery  {page}", console=console)

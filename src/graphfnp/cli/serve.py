@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphfnp.cli.data import DataFolder
+from graphfnp.cli.options import DataFolder
 
 
 def serve(
@@ -81,12 +81,7 @@ def serve(
         app = make_panel(engines, config) if others else make_app(first)
     listening.listen()  # before the address is told: who asks at once should not be turned away
     shown = f"[{host}]" if ":" in host else host
-    err.print(
-        f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    err.print(f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}", markup=False, soft_wrap=True)
     if host not in LOOPBACK and api_key is None:
         err.print("other machines can ask this service: consider --api-key", style="yellow")
     run_server(app, config, listening)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from graphfnp.cli.options import Address, AsJson
+
 Several = list[str] | None
 
 
@@ -17,14 +19,14 @@ def table(
     workers: Annotated[int, typer.Option(help="Processes, one thread each.")] = 1,
     budget: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers anywhere on a Ray cluster.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster; default: a Ray of its own.")] = None,
+    address: Address = None,
     dataset: Annotated[Several, typer.Option(help="Only this column; repeatable.")] = None,
     backbone: Annotated[Several, typer.Option(help="Only this backbone; repeatable.")] = None,
     method: Annotated[Several, typer.Option(help="Only this row; repeatable.")] = None,
     results: Annotated[Path | None, typer.Option(help="Folder of the results; default: results.")] = None,
     keep: Annotated[Path, typer.Option(help="Folder of models and unfinished cells.")] = Path("runs/cells"),
     write: Annotated[Path | None, typer.Option(help="Write all tables as Markdown, e.g. docs/results.md.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tables of the paper, rerun: printed from the results, or filled with --fill."""
     from graphfnp.cli import tables
@@ -32,7 +34,7 @@ def table(
     which = {"columns": dataset, "backbones": backbone, "methods": method}
     found = tables.open_results(results)
     if fill:
-        tables.fill_table(name, which, found, tables.Engine(engine, address, keep, workers, budget))
+        tables.fill_table(name, which, found, keep, workers, budget, engine, address)
     if write is not None:
         tables.write_document(found, write)
     elif as_json:

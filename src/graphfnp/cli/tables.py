@@ -1,7 +1,6 @@
 """What ``graphfnp table`` does, once the heavy libraries may be imported."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from graphfnp.cli.console import err, out
+from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, documents, page_name
-from graphfnp.experiments.fill import CellProgress, Outcome, fill
+from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.render import render, render_claims, render_outstanding
 from graphfnp.experiments.results import Results
@@ -73,36 +72,27 @@ def write_document(results: Results, path: Path) -> None:
     """The page at ``path``, and one for each table beside it."""
     for name, text in documents(results, path.parent / "images").items():
         write_atomically(path if name == page_name() else path.with_name(name), text.encode())
-    out.print(f"tables  {path} and pages beside it", highlight=False, markup=False)
+    say(f"tables  {path} and pages beside it", console=out)
 
 
-@dataclass(frozen=True)
-class Engine:
-    """Where cells are trained, and for how long."""
-
-    name: str
-    address: str | None
-    keep: Path
-    workers: int
-    minutes: float | None
-
-    def fill(self, table: Table, results: Results, watch: Callable[[CellProgress, Outcome], None]) -> Outcome:
-        if self.name == "ray":
-            from graphfnp.experiments.fill import fill_cluster
-
-            return fill_cluster(table.missing, results, self.workers, self.minutes, watch, self.address)
-        if self.name != "local":
-            raise InvalidConfig(f"--engine {self.name}", "local or ray", "choose one of these")
-        return fill(table.missing, results, self.keep, self.workers, self.minutes, watch)
-
-
-def fill_table(name: str | None, which: Mapping[str, Any], results: Results, engine: Engine) -> None:
+def fill_table(
+    name: str | None,
+    which: Mapping[str, Any],
+    results: Results,
+    keep: Path,
+    workers: int,
+    minutes: float | None,
+    engine: str,
+    address: str | None,
+) -> None:
     """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
     table = chosen(name, which)
+    if engine not in ("local", "ray"):
+        raise InvalidConfig(f"--engine {engine}", "local or ray", "choose one of these")
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=err) as progress:
         total = progress.add_task("cells", total=None)
-        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(engine.workers)]
+        lines = [progress.add_task(f"worker {number + 1}", total=1) for number in range(workers)]
 
         def watch(update: CellProgress, outcome: Outcome) -> None:
             state = "" if update.kind == "epoch" else f" ({update.kind})"
@@ -112,9 +102,12 @@ def fill_table(name: str | None, which: Mapping[str, Any], results: Results, eng
             if update.kind == "done":
                 progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
 
-        outcome = engine.fill(table, results, watch)
-    err.print(f"{outcome.done} cells done, {outcome.left} known to be left", highlight=False)
+        if engine == "ray":
+            outcome = fill_cluster(table.missing, results, workers, minutes, watch, address)
+        else:
+            outcome = fill(table.missing, results, keep, workers, minutes, watch)
+    say(f"{outcome.done} cells done, {outcome.left} known to be left")
     for cell, reason in outcome.failed.items():
-        err.print(f"failed: {cell}: {reason}", style="yellow", highlight=False, markup=False)
+        say(f"failed: {cell}: {reason}", "yellow")
     if outcome.failed:
         raise typer.Exit(1)

@@ -8,9 +8,8 @@ from typing import Any
 
 from graphfnp.experiments.protocol import PROTOCOL, RECIPE, REVISIONS, WIDTH
 from graphfnp.runs.run import Plan
-from graphfnp.settings import with_overrides
-
-TRAINING = "training."  # prefix of overrides that belong to the training, not to the method
+from graphfnp.settings import TRAINING, by_owner, with_overrides
+from graphfnp.training.config import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,10 @@ class Cell:
 
     @property
     def plan(self) -> Plan:
-        training = {name: value for name, value in self.overrides.items() if name.startswith(TRAINING)}
-        method = {name: value for name, value in self.overrides.items() if name not in training}
-        chosen = {**RECIPE, **{name.removeprefix(TRAINING): value for name, value in training.items()}}
-        plan = Plan(self.dataset, self.method, self.seed, data_options=dict(self.data))
+        method, recipe = by_owner(self.overrides)
         settings = {"backbone.name": self.backbone, "backbone.width": WIDTH, **method}
-        return replace(plan, overrides=settings, training=with_overrides(plan.training, chosen))
+        training = with_overrides(TrainingConfig(), {**RECIPE, **recipe})
+        return Plan(self.dataset, self.method, self.seed, settings, training, dict(self.data))
 
     @property
     def trained(self) -> "Cell":

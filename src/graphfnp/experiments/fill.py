@@ -69,11 +69,11 @@ def fill(
                 running.add(cell.key)
             if not running:
                 break
-            busy = [worker for worker in team if worker.cell is not None]
-            patience = None if deadline is None else max(0.0, deadline - time.monotonic()) if in_time else None
-            for connection in wait([worker.connection for worker in busy], patience):
-                worker = next(worker for worker in busy if worker.connection is connection)
-                update = worker.receive()
+            busy = {worker.connection: (worker, worker.cell) for worker in team if worker.cell is not None}
+            patience = None if deadline is None or not in_time else max(0.0, deadline - time.monotonic())
+            for connection in wait(list(busy), patience):
+                worker, cell = busy[connection]  # type: ignore[index]
+                update = worker.receive(cell)
                 if update.kind == "done":
                     results.refresh()
                     outcome.done += 1
@@ -84,7 +84,7 @@ def fill(
                 if watch is not None:
                     watch(update, outcome)
             if not in_time:
-                for worker in busy:
+                for worker, _ in busy.values():
                     worker.stop()
     finally:
         for worker in team:
@@ -115,9 +115,7 @@ class _Worker:
         self.cell = cell
         self.connection.send(cell)
 
-    def receive(self) -> CellProgress:
-        cell = self.cell
-        assert cell is not None
+    def receive(self, cell: Cell) -> CellProgress:
         try:
             kind, epoch, epochs, text = self.connection.recv()
         except EOFError:  # killed, perhaps for want of memory: the others go on
@@ -147,8 +145,6 @@ class _Stopped(Exception):
 def _serve(connection: Connection, cells_folder: Path, results_folder: Path) -> None:
     """The life of a worker: cells in, update out, until it is sent nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and asks to stop
-    import torch
-
     torch.set_num_threads(1)  # one core a worker: more cells at a time beat more threads a cell
     results = Results(results_folder)
     with suppress(EOFError, BrokenPipeError, _Stopped):
@@ -165,8 +161,6 @@ def _serve(connection: Connection, cells_folder: Path, results_folder: Path) -> 
 
 
 def _do(cell: Cell, connection: Connection, cells_folder: Path, results: Results) -> str:
-    from graphfnp.experiments.measure import measure
-
     def tell(event) -> None:
         if event.record is not None or event.stage != "training":
             if connection.poll():

@@ -1,6 +1,5 @@
 """What is measured of a cell, a training or an explainer of what was trained; and where the numbers come from."""
 
-import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -8,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -38,15 +36,14 @@ from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.measures import rationale_measures
 from graphfnp.rationales.records import rationale_records
 from graphfnp.runs.checkpoint import METRICS
-from graphfnp.runs.run import Run, execute
+from graphfnp.runs.run import Run, execute, library_versions
 from graphfnp.training.train import Event
 
 
 def provenance(cell: Cell, seconds: float) -> dict[str, Any]:
-    libraries = ("torch", "torch_geometric", "rdkit", "numpy")
     return {
         "code": code_revision(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
+        "versions": library_versions(),
         "seconds": seconds,
         "peak_mib": peak_memory(),
         "threads": torch.get_num_threads(),

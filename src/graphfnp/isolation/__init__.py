@@ -1,7 +1,6 @@
 """Work on rows from outside in processes that can be killed: whatever a row does, it costs that row alone."""
 
 PUBLIC = {  # what other packages may use, by module
-    "limits": "Limits",
-    "pool": "Pool shared_pool",
-    "rows": "Rows",
+    "pool": "Pool Rows shared_pool",
+    "process": "Limits",
 }

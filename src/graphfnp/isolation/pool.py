@@ -1,20 +1,48 @@
-"""Children that are kept for the next call, shared by threads."""
+"""Children that are kept for the next call, shared by threads; rows in pieces, of which one may end its process."""
 
 import atexit
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from graphfnp.isolation.limits import Limits
-from graphfnp.isolation.process import Answer, IsolatedProcess, Lost
-from graphfnp.isolation.rows import Rows
+from graphfnp.isolation.process import Answer, IsolatedProcess, Limits, Lost
 
 PIECE = 2048  # rows of a call
 available = hasattr(os, "fork")  # elsewhere (Windows) the work is done in the process that asks
+
+
+class Rows:
+    """Rows that are worked on in pieces; one that ends its process is set aside, and the rest goes on.
+
+        while (piece := rows.next()) is not None: rows.settle(piece, pool.call(..., piece of the list, ...))
+
+    Pieces are handed out one at a time, so that whoever shares processes with others can wait their turn in between.
+    """
+
+    def __init__(self, count: int, piece: int) -> None:
+        self.todo = deque(range(start, min(start + piece, count)) for start in range(0, count, piece))
+        self.answers: dict[range, Answer] = {}
+        self.lost: dict[int, Lost] = {}  # by row
+
+    def next(self) -> range | None:
+        return self.todo.popleft() if self.todo else None
+
+    def settle(self, piece: range, outcome: Answer | Lost) -> None:
+        if isinstance(outcome, Answer):
+            self.answers[piece[: outcome.done]] = outcome
+            self.todo += [piece[outcome.done :]] if outcome.done < len(piece) else []
+            return
+        self.lost[piece[outcome.row]] = outcome
+        self.todo += [part for part in (piece[: outcome.row], piece[outcome.row + 1 :]) if part]
+
+    def in_order(self) -> list[tuple[range, Any]]:
+        """The answers by their first row."""
+        return sorted(self.answers.items(), key=lambda pair: pair[0].start)
 
 
 class Pool:

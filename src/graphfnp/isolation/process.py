@@ -17,13 +17,29 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.isolation.frames import exactly, packed, unpacked
-from graphfnp.isolation.limits import Limits
 
 STATE_SIZE, MEMORY = 24, 77  # as worker.py has them; that module imports what only some systems have
 PATIENCE = 60.0  # seconds on the clock for one row: a process that waits for something uses no processor
 SOURCE = str(Path(__file__).parents[2])
 Why = Literal["time", "memory", "crash", "error"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one row may cost: processor time, so that a busy machine refuses no row that a quiet one takes."""
+
+    seconds: float = 0.5  # of the processor; a molecule takes about a thousandth of that
+    megabytes: int = 512  # beyond what the process has when it starts
+
+    def __post_init__(self) -> None:
+        if not (0.001 <= self.seconds <= 3600 and 64 <= self.megabytes <= 2**20):
+            raise InvalidConfig(
+                f"{self.seconds:g} seconds and {self.megabytes} megabytes a row",
+                "0.001 to 3600 seconds, and at least 64 megabytes",
+                "change these limits",
+            )
 
 
 @dataclass(frozen=True)

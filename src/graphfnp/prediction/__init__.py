@@ -14,7 +14,7 @@ PUBLIC = {  # what other packages may use, by module
     "collect conformal_sets fit_domain graphs_of predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
-    "records": "FAILED OK as_text prediction_records record_schema record_table text_schema",
+    "records": "FAILED OK as_dictionaries as_text prediction_records record_schema record_table",
     "saving": "DOMAIN FORMAT HELD_OUT MODEL_FILES MODEL_RECORD MODEL_TENSORS save_held_out save_model",
     "shift": "weighted_for",
 }

@@ -95,15 +95,19 @@ def prediction_records(
     problems: Sequence[Problem],
     level: float = LEVEL,
 ) -> list[dict[str, Any]]:
-    """:func:`record_table` as dictionaries, ready for JSON.
+    """:func:`record_table` as dictionaries."""
+    return as_dictionaries(model, record_table(model, predictions, graphs, rows, problems, level))
+
+
+def as_dictionaries(model: TrainedModel, table: pa.Table) -> list[dict[str, Any]]:
+    """The records of a table, ready for JSON.
 
     ``calibration`` is the model's provenance, with the label mix that the probabilities assume.
     """
     mix, names = assumed_mix(model), model.classifier.schema.class_names
     named = None if mix is None else dict(zip(names, mix, strict=True))
     known = None if model.provenance is None else {**model.provenance.to_json(), "label_mix": named}
-    found = record_table(model, predictions, graphs, rows, problems, level).to_pylist()
-    return [{**record, "calibration": known} for record in found]
+    return [{**record, "calibration": known} for record in table.to_pylist()]
 
 
 def as_text(table: pa.Table) -> pa.Table:
@@ -112,11 +116,6 @@ def as_text(table: pa.Table) -> pa.Table:
         texts = column(json_texts(table[name].combine_chunks()), pa.string())
         table = table.set_column(table.schema.get_field_index(name), name, texts)
     return table
-
-
-def text_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns of :func:`as_text`."""
-    return pa.schema([field.with_type(pa.string()) if field.name in LISTS else field for field in schema])
 
 
 # ---------------------------------------------------------------- columns of rows that were predicted

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from graphfnp.datasets.columns import row_names
+from graphfnp.errors import sentence
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
@@ -48,10 +49,9 @@ def make_report(
     correlation = None if rationales is None else correlations(model, graphs, seed=seed)
     embedding = collect(model.classifier, graphs, 1, seed).embedding
     sets = [] if model.conformal is None else model.conformal.notes(graphs.schema.class_names)
-    set_notes = [f"{note[:1].upper()}{note[1:]}." for note in sets]
     return Report(
         title, graphs, predictions, metrics, embedding, rationales, correlation, dict(facts or {}), history,
-        [*notes, *set_notes], conformal_sets(model, predictions), rows, names,
+        [*notes, *map(sentence, sets)], conformal_sets(model, predictions), rows, names,
     )  # fmt: skip
 
 
@@ -81,16 +81,15 @@ def report_of_run(
     mix, names = assumed_mix(model), dataset.graphs.schema.class_names
     assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names)
     if other:
-        notes.append(f"{assumed[:1].upper()}{assumed[1:]}; {other}.")
+        notes.append(sentence(f"{assumed}; {other}"))
     if "stand_in" in dataset.facts:
         notes.append(f"Stand-in: {dataset.facts['stand_in']}")
     if dataset.problems:
         count = len(dataset.problems)
         notes.append(f"{count} row{' is' if count == 1 else 's are'} no graph and left out.")
     title = f"{plan.method} on {dataset.name}"
-    decoded = (
-        None if model.classifier.rationale_model is None else decoded_of_run(run, data, dataset=dataset).rationales
-    )
+    has_rationales = model.classifier.rationale_model is not None
+    decoded = decoded_of_run(run, data, dataset=dataset).rationales if has_rationales else None
     rows = dataset.rows_of(part)
     called = row_names(dataset.columns, rows)
     return make_report(

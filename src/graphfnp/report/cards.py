@@ -3,11 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from graphfnp.graphs.packed import Schema
+from graphfnp.report.headline import percent
 from graphfnp.report.inline import inline_svg
+from graphfnp.report.palette import hue
 from graphfnp.report.sketch import Picture
 
 
@@ -44,12 +48,31 @@ class Group:
     cards: Sequence[Card] = field(default_factory=list)
 
 
+def grouped(cards: Sequence[Card], labels: Sequence[int], schema: Schema) -> list[Group]:
+    """The cards of each class that has any."""
+    return [
+        Group(name, hue(k), own)
+        for k, name in enumerate(schema.class_names)
+        if (own := [card for card, label in zip(cards, labels, strict=True) if label == k])
+    ]
+
+
 def drawn(picture: Picture, name: str, label: str, folder: Path | None = None) -> Markup:
     """A picture as a piece of the page and, with a folder, as a file of this name too."""
     svg = picture.svg()
     if folder is not None:
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
     return inline_svg(svg, name, label)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page of its own: whatever it shows is in it."""
+    environment = Environment(
+        loader=PackageLoader("graphfnp.report", "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["percent"] = percent
+    return environment.get_template(template).render(**values)
 
 
 def write_cards(
@@ -64,18 +87,9 @@ def write_cards(
     legend: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
 ) -> Path:
     """One self-contained HTML page; ``legend`` as :func:`graphfnp.report.drawing.legend` has it."""
-    environment = Environment(
-        loader=PackageLoader("graphfnp.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    page = environment.get_template("gallery.html").render(
-        title=title,
-        lead=lead,
-        groups=groups,
-        footer=footer,
-        plates=plates,
-        width=width,
-        thumbs=thumbs,
-        legend=legend or {},
-    )
+    page = rendered(
+        "gallery.html", title=title, lead=lead, groups=groups, footer=footer, plates=plates, width=width,
+        thumbs=thumbs, legend=legend or {},
+    )  # fmt: skip
     path.write_text(page, encoding="utf-8")
     return path

@@ -24,21 +24,27 @@ LEGEND = 14  # types named in a legend
 Pairs = Collection[tuple[int, int]]
 
 
-def picture_graph(graphs: PackedGraphs, index: int, nodes: Collection[int] = (), edges: Pairs | None = None) -> Picture:
-    """Graph ``index`` with the edges of ``edge_truth`` marked, or with these ``edges`` and ``nodes``."""
+def picture_graph(
+    graphs: PackedGraphs, index: int, nodes: Collection[int] | None = None, edges: Pairs | None = None
+) -> Picture:
+    """Graph ``index`` with these nodes and edges marked.
+
+    Without ``edges`` those between the nodes are, and without either those of ``edge_truth``.
+    """
     graphs = graphs.select([index])
     structure = structures_from_graphs(graphs)[0]
-    marked = (
-        graphs.edge_index[:, graphs.edge_truth.bool()] if graphs.edge_truth is not None else graphs.edge_index[:, :0]
-    )
-    truth = {(a, b) for a, b in marked.T.tolist()} if edges is None else edges
+    if edges is None and nodes is None and graphs.edge_truth is not None:
+        edges = {(a, b) for a, b in graphs.edge_index[:, graphs.edge_truth.bool()].T.tolist()}
+    nodes = nodes or ()
+    if edges is None:
+        edges = {(a, b) for a, b in graphs.edge_index.T.tolist() if a in nodes and b in nodes}
     if graphs.text is not None and graphs.schema.has_atom_features:
         with rdBase.BlockLogs():
             molecule = read_molecule(graphs.text[0])
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
-            return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), truth if known else ())
-    return picture_structure(structure, graphs.schema, nodes, truth)
+            return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), edges if known else ())
+    return picture_structure(structure, graphs.schema, nodes, edges)
 
 
 def picture_structure(

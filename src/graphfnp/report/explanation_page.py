@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphfnp.errors import percent
+from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
@@ -15,7 +15,7 @@ from graphfnp.prediction.predict import TrainedModel, graphs_of
 from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations, explain_by_rationales
 from graphfnp.rationales.find import find_rationales
-from graphfnp.report.cards import Card, Group, Thumb, drawn, write_cards
+from graphfnp.report.cards import Card, Thumb, drawn, grouped, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 from graphfnp.runs.decoded import decoded_of_run
@@ -97,23 +97,20 @@ def _told(
 def write_explanations(
     folder: Path,
     title: str,
+    model: TrainedModel,
     found: RationaleExplanations,
     rationales: Rationales,
     labels: Sequence[str] = (),
     numbers: Sequence[int] = (),
     names: Sequence[str | None] = (),
-    model: TrainedModel | None = None,
     refused: Sequence[Problem] = (),
 ) -> Path:
     """``explanation.html`` and ``explanations.json``, and the drawing of every input.
 
-    ``names`` are what people call the graphs; with the ``model`` intervals, conformal sets and the domain are told too.
-    Rows that were ``refused`` keep their place among the records.
+    ``names`` are what people call the graphs. Rows that were ``refused`` keep their place among the records.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    records = (
-        explanation_records(found, rationales, numbers) if model is None else _told(model, found, rationales, numbers)
-    )
+    records = _told(model, found, rationales, numbers)
     for record, name in zip(records, names, strict=False):
         record["name"] = name
     failed = [{"row": one.row, "input": one.given, "status": "failed", "reason": one.reason} for one in refused]
@@ -126,8 +123,7 @@ def write_explanations(
         linked = most > 0 and not record["leans_on"]  # where nothing is linked there is nothing to mark
         edges = [(a, b) for a, b, score in record["edges"] if linked and score >= MARKED * most]
         known = labels[graph] if labels else ""
-        name_and_row = [record["name"]] if record.get("name") else []
-        called = ", ".join([*name_and_row, f"row {record['row']}"])
+        called = ", ".join(filter(None, [record.get("name"), f"row {record['row']}"]))
         cards.append(
             Card(
                 name, f"{record['class']}, {percent(record['probability'])}",
@@ -138,16 +134,12 @@ def write_explanations(
                 thumbs=_thumbs(record, rationales, graphs, graph, name),
             )
         )  # fmt: skip
-    groups = [
-        Group(schema.class_names[k], hue(k), own)
-        for k in range(schema.num_classes)
-        if (own := [card for card, target in zip(cards, found.target.tolist(), strict=True) if target == k])
-    ]
+    groups = grouped(cards, found.target.tolist(), schema)
     footer = "explanations.json holds the whole correlation row and a score for every edge."
     if refused:
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
-    for note in [] if model is None or model.conformal is None else model.conformal.notes(schema.class_names):
-        footer += f" {note[:1].upper()}{note[1:]}."
+    for note in [] if model.conformal is None else model.conformal.notes(schema.class_names):
+        footer += f" {sentence(note)}"
     return write_cards(
         folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )
@@ -155,8 +147,6 @@ def write_explanations(
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, str]]:
     """Interval, conformal set and domain, where they are known."""
-    if record.get("low") is None:
-        return []
     facts = [("90 % of draws", f"{100 * record['low']:.0f} to {100 * record['high']:.0f} %")]
     if record["conformal_set"] is not None:
         classes = ", ".join(record["conformal_set"]) or "no class fits"
@@ -181,7 +171,6 @@ def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs
         drawing = drawn(picture_structure(structure, graphs.schema), f"{name}-rationale-{k}", f"Rationale {j + 1}")
         above.append(Thumb(drawing, caption, colour))
         if nodes:
-            edges = [(a, b) for a, b, _ in record["edges"] if a in nodes and b in nodes]
-            match = picture_graph(graphs, graph, nodes, edges)
+            match = picture_graph(graphs, graph, nodes)
             below.append(Thumb(drawn(match, f"{name}-match-{k}", "Match"), f"R{j + 1} found here", colour))
     return above + below

@@ -13,13 +13,10 @@ from graphfnp.metrics.calibration_error import reliability_bins
 from graphfnp.metrics.scores import risk_coverage
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import in_style, short_name
-from graphfnp.report.headline import interval_of, number_of
+from graphfnp.report.headline import interval_of, number_of, wilson
 from graphfnp.report.palette import ALERT, INK, SOFT, hue
-from graphfnp.report.wilson import wilson
 
 BINS = 15
-WRITTEN = 24  # columns up to which the matrix shows its numbers
-SHARP = 1500  # points up to which a scatter stays vector graphics
 PERCENT = FuncFormatter(lambda share, _: f"{round(100 * share, 6):g} %")
 
 

@@ -1,4 +1,4 @@
-"""The gallery of a model's rationales: a page, a drawing of each, and their SMILES and SMARTS."""
+"""The gallery of a model's rationales: a page with figures, a drawing of each, and their SMILES and SMARTS."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,20 +6,26 @@ from typing import Any
 
 import torch
 from markupsafe import Markup
-from matplotlib.figure import Figure
+from torch import Tensor
 
-from graphfnp.errors import percent
+from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
-from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, write_cards
+from graphfnp.prediction.predict import TrainedModel, collect, predict
+from graphfnp.prediction.predictions import Predictions
+from graphfnp.rationales.kernels import correlations
+from graphfnp.report.cards import Card, Group, Tag, Thumb, drawn, rendered, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_svg
 from graphfnp.report.inline import inline_svg
+from graphfnp.report.maps import correlation_matrix, embedding_map
 from graphfnp.report.palette import hue
+from graphfnp.report.selection import both_ends
 
+MOST_INPUTS = 20  # over their rationales
 LEAD = (
     "What the model looks for: each rationale is a point it has learned to compare graphs with, and speaks for one "
     "class. Drawn is the small graph that its own kernel answers to, from the decoder or cut out of training graphs "
@@ -28,6 +34,11 @@ LEAD = (
     "A graph correlates with a rationale if it does in more than half of the draws. A wavy line, * in the text, is "
     "where a part was attached to more; there the pattern allows anything.",
 )
+CAPTIONS = {
+    "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
+    "embedding": "Test graphs and rationales in the plane of most variance",
+    "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
+}
 
 
 def write_gallery(
@@ -37,7 +48,7 @@ def write_gallery(
     records: Sequence[Mapping[str, Any]],
     examples: PackedGraphs | None,
     schema: Schema,
-    figures: Mapping[str, Figure] | None = None,
+    figures: Mapping[str, Markup] | None = None,
 ) -> Path:
     """``gallery.html``, ``rationale-N.svg``, ``rationales.json``, ``rationales.smi`` and ``rationales.smarts``.
 
@@ -58,21 +69,9 @@ def write_gallery(
             if not record["same_as"]
         ]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
-    plates = [
-        Thumb(inline_svg(figure_svg(figure, name), name, caption), caption)
-        for name, (caption, figure) in _captioned(figures or {}).items()
-    ]
+    plates = [Thumb(figure, CAPTIONS[name]) for name, figure in (figures or {}).items()]
     footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
     return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
-
-
-def _captioned(figures: Mapping[str, Figure]) -> dict[str, tuple[str, Figure]]:
-    captions = {
-        "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
-        "embedding": "Test graphs and rationales in the plane of most variance",
-        "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
-    }
-    return {name: (captions.get(name, name), figure) for name, figure in figures.items()}
 
 
 def _card(
@@ -102,7 +101,7 @@ def _card(
     facts += [(said, f"{record[key]:.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
         facts.append(("found again by other seeds", percent(record["stability"])))
-    drawing = Markup('<p class="none">{}</p>').format(_sentence(record["reason"] or ""))
+    drawing = Markup('<p class="none">{}</p>').format(sentence(record["reason"] or ""))
     if structure is not None:
         drawing = drawn(picture_structure(structure, schema), name, f"Rationale {number}", folder)
     heading = ", ".join(f"R{one['rationale']}" for one in (record, *also))
@@ -113,32 +112,55 @@ def _card(
     )  # fmt: skip
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
-
-
 def _nearest(record: Mapping[str, Any], structure: Structure | None, examples: PackedGraphs, name: str) -> list[Thumb]:
     """The nearest training graphs, the structure marked where they hold it."""
     near = record.get("nearest", [])
     graphs = examples.select(torch.tensor([one.get("example", one["graph"]) for one in near], dtype=torch.long))
-    everyone = list(range(len(graphs)))
     places: list[tuple[int, ...]] = [()] * len(graphs)
     substructures = kind_of(graphs.schema).substructures(graphs)
     if structure is not None and substructures is not None:
-        places = substructures.all_places(structure, everyone)
+        places = substructures.all_places(structure, list(range(len(graphs))))
+    pictures = [picture_graph(graphs, k, nodes) for k, nodes in enumerate(places)]
+    labels = [f"Training graph {one['graph']}" for one in near]
     return [
-        Thumb(
-            drawn(
-                picture_graph(graphs, k, places[k], _edges_among(graphs, k, places[k])), f"{name}-near-{k}",
-                f"Training graph {one['graph']}",
-            ),
-            f"{one['correlation']:.2f}",
-        )
+        Thumb(drawn(pictures[k], f"{name}-near-{k}", labels[k]), f"{one['correlation']:.2f}")
         for k, one in enumerate(near)
-    ]  # fmt: skip
+    ]
 
 
-def _edges_among(graphs: PackedGraphs, index: int, nodes: Sequence[int]) -> list[tuple[int, int]]:
-    start, end = graphs.edge_ptr[index : index + 2].tolist()
-    pairs = graphs.edge_index[:, start:end].T.tolist()
-    return [(a, b) for a, b in pairs if a in nodes and b in nodes]
+def gallery_figures(
+    model: TrainedModel, rationales: Rationales, graphs: PackedGraphs, called: Sequence[str], seed: int = 0
+) -> dict[str, Markup]:
+    """By name; none without graphs. ``called`` are the names of the graphs."""
+    if not len(graphs):
+        return {}
+    found, predictions = correlations(model, graphs, seed=seed), predict(model, graphs, seed=seed)
+    embedding, names = collect(model.classifier, graphs, 1, seed).embedding, graphs.schema.class_names
+    chosen = {graph: called[graph] for graph in both_ends(predictions)}
+    figures = {
+        "embedding": embedding_map(embedding, predictions, names, rationales),
+        "correlation": correlation_matrix(found, rationales, predictions, names, chosen),
+    }
+    inline = {name: inline_svg(figure_svg(figure, name), name, CAPTIONS[name]) for name, figure in figures.items()}
+    inputs = {"inputs": inputs_over_rationales(found, rationales, predictions, graphs, called)}
+    return {**(inputs if any(rationales.structures) else {}), **inline}
+
+
+def inputs_over_rationales(
+    correlation: Tensor, rationales: Rationales, predictions: Predictions, graphs: PackedGraphs, called: Sequence[str]
+) -> Markup:
+    """The paper's figure: over each rationale the graph of its class that is most correlated and holds it, marked."""
+    pairs, substructures = [], kind_of(graphs.schema).substructures(graphs)
+    for j, structure in [(j, one) for j, one in enumerate(rationales.structures) if one is not None][:MOST_INPUTS]:
+        of_class = torch.where(predictions.label == rationales.label[j])[0]
+        own = of_class[correlation[of_class, j].argsort(descending=True)].tolist()
+        places = [()] * len(own) if substructures is None else substructures.all_places(structure, own)
+        graph, nodes = next(((g, p) for g, p in zip(own, places, strict=True) if p), (own[0] if own else None, ()))
+        drawing = drawn(picture_structure(structure, graphs.schema), f"below-{j}", f"Rationale {j + 1}")
+        caption = f"R{j + 1} {graphs.schema.class_names[int(rationales.label[j])]}"
+        if graph is not None:
+            drawing = drawn(picture_graph(graphs, graph, nodes), f"above-{j}", called[graph]) + drawing
+            sure = percent(float(predictions.confidence[graph]))
+            caption += f" below {called[graph]}: {sure}, linked {float(correlation[graph, j]):.2f}"
+        pairs.append(Thumb(drawing, caption, hue(int(rationales.label[j]))))
+    return Markup(rendered("inputs.html", pairs=pairs))

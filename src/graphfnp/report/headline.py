@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
 
 from graphfnp import errors
 from graphfnp.prediction.predictions import Predictions
-from graphfnp.report.wilson import wilson
 
+Number = TypeVar("Number", float, np.ndarray)
 ENOUGH = 10  # graphs needed before "when it says 90 %" is worth a sentence
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A number on a line: its interval, and the mark it should be compared with; all as shares of the line."""
+    """A number on a line: its interval, and the floor it should be compared with; all as shares of the line."""
 
     value: float
     interval: tuple[float, float] | None
-    mark: float | None
-    mark_name: str
+    floor: float | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class Card:
 def percent(share: float, decimals: int = 1) -> str:
     """In one piece at the end of a line."""
     return errors.percent(share, decimals).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def wilson(successes: Number, trials: Number, z: float = 1.96) -> tuple[Number, Number]:
+    """Wilson's interval of a share, 95 % by default: honest at few trials, and at 0 and 100 %.
+
+    (p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+    """
+    share, spread = successes / trials, z**2 / trials
+    half = z * (np.maximum(share * (1 - share), 0) / trials + spread / (4 * trials)) ** 0.5
+    return (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
 
 
 def number_of(metrics: Mapping[str, object], *path: str) -> float | None:
@@ -71,7 +83,7 @@ def headline(metrics: Mapping[str, object], num_classes: int) -> list[Card]:
         _calibration(metrics),
         _simple(
             metrics, "auroc", "AUROC", "Take one graph of each class: this is how often the right one gets the higher"
-            " probability. 0.5 is guessing, 1 is perfect.", _area_detail(metrics),
+            " probability. 0.5 is guessing, 1 is perfect.",
         ),
         _simple(
             metrics, "nll", "NLL", "The surprise at the true class, in nats: sure and wrong costs most. Lower is"
@@ -113,26 +125,20 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
         excess = round(100 * value, 1) - round(100 * floor, 1)  # of the numbers as printed
         more = f"{excess:.1f} points are more than that" if excess > 0 else "no gap shows beyond that"
         sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
-    detail = (
-        []
-        if interval is None
-        else [f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)"]
-    )
+    detail = []
+    if interval is not None:
+        detail.append(f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)")
     positive, lowest = number_of(metrics, "ece_positive_class"), number_of(metrics, "ece_positive_class_floor")
     if positive is not None:
         own = "" if lowest is None else f" (by chance {100 * lowest:.1f})"
         classes = metrics.get("classes")
         name = classes[1] if isinstance(classes, list | tuple) and len(classes) == 2 else "the second class"
         detail.append(f"of the probability of {name} {100 * positive:.1f}{own}")
-    adaptive = number_of(metrics, "ece_adaptive")
-    detail += [] if adaptive is None else [f"equal-mass bins {100 * adaptive:.1f}"]
+    if (adaptive := number_of(metrics, "ece_adaptive")) is not None:
+        detail.append(f"equal-mass bins {100 * adaptive:.1f}")
     full = max(0.05, 1.15 * max(value, floor or 0, interval[1] if interval else 0))
-    strip = Strip(
-        value / full,
-        interval and (interval[0] / full, interval[1] / full),
-        None if floor is None else floor / full,
-        "floor",
-    )
+    between = interval and (interval[0] / full, interval[1] / full)
+    strip = Strip(value / full, between, None if floor is None else floor / full)
     return Card("Calibration error (ECE)", percent(value), sentence, " · ".join(detail), strip)
 
 
@@ -154,11 +160,7 @@ def _rationale_f1(metrics: Mapping[str, object]) -> Card | None:
     return Card("Rationale F1", percent(value), sentence, " · ".join(parts))
 
 
-def _simple(metrics: Mapping[str, object], key: str, name: str, sentence: str, detail: str = "") -> Card | None:
-    value = number_of(metrics, key)
+def _simple(metrics: Mapping[str, object], key: str, name: str, sentence: str) -> Card | None:
+    value, area = number_of(metrics, key), number_of(metrics, "auprc") if key == "auroc" else None
+    detail = "" if area is None else f"precision-recall area {area:.3f}"
     return None if value is None else Card(name, f"{value:.3f}", sentence, detail)
-
-
-def _area_detail(metrics: Mapping[str, object]) -> str:
-    value = number_of(metrics, "auprc")
-    return "" if value is None else f"precision-recall area {value:.3f}"

@@ -14,29 +14,17 @@ def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, 
     graph.add_nodes_from(range(num_nodes))
     graph.add_edges_from(edges.tolist())
     if num_nodes <= EXACT:
+        hops = dict(nx.all_pairs_shortest_path_length(graph))
+        apart = 1 + max(1, *(max(row.values()) for row in hops.values()))  # of nodes that no path connects
+        distances = {a: {b: hops[a].get(b, apart) for b in graph} for a in graph}
         # From a drawing without crossings, where there is one, the distances are evened out.
         planar = nx.check_planarity(graph)[0]
         start = nx.planar_layout(graph) if planar else nx.circular_layout(graph)
-        placed = nx.kamada_kawai_layout(graph, dist=_distances(num_nodes, edges), pos=start)
+        placed = nx.kamada_kawai_layout(graph, dist=distances, pos=start)
     else:
         placed = nx.spring_layout(graph, seed=0, method="force", iterations=40, k=1.6 / np.sqrt(num_nodes))
     points = np.array([placed[node] for node in range(num_nodes)])
     return _fit(points, edges, width, height, margin)
-
-
-def _distances(num_nodes: int, edges: np.ndarray) -> dict[int, dict[int, float]]:
-    """Hops between nodes; a little more than the longest path between parts that are not connected."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import shortest_path
-
-    hops = shortest_path(
-        csr_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(num_nodes, num_nodes)),
-        directed=False,
-        unweighted=True,
-    )
-    longest = hops[np.isfinite(hops)].max()
-    hops[~np.isfinite(hops)] = max(longest, 1) + 1
-    return {node: dict(enumerate(row)) for node, row in enumerate(hops.tolist())}
 
 
 def _fit(points: np.ndarray, edges: np.ndarray, width: float, height: float, margin: float) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Figures of the space in which the model compares graphs with rationales."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 import torch
@@ -11,7 +10,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from sklearn.decomposition import PCA
-from sklearn.manifold import TSNE
 from torch import Tensor
 
 from graphfnp.errors import percent
@@ -31,12 +29,11 @@ def embedding_map(
     predictions: Predictions,
     class_names: Sequence[str],
     rationales: Rationales | None = None,
-    method: Literal["pca", "tsne"] = "pca",
 ) -> Figure:
     """Graphs and rationales in one plane: colour is the class, a cross is a wrong prediction, a star a rationale."""
     stars = rationales is not None and rationales.embedding.shape[1] == embedding.shape[1]
     anchors = rationales.embedding if rationales is not None and stars else embedding[:0]
-    points, names = project(torch.cat([embedding, anchors]).double().numpy(), method)
+    points, names = project(torch.cat([embedding, anchors]).double().numpy())
     graphs, centres = points[: len(embedding)], points[len(embedding) :]
     y, label = predictions.y.numpy(), predictions.label.numpy()
     figure = Figure(figsize=(5.6, 4.8))
@@ -130,11 +127,8 @@ def correlation_matrix(
     return figure
 
 
-def project(points: np.ndarray, method: Literal["pca", "tsne"] = "pca") -> tuple[np.ndarray, tuple[str, str]]:
-    """[points, 2] and the names of the axes; dimensions that are missing are zero."""
-    if method == "tsne" and len(points) > 3:
-        perplexity = min(30.0, (len(points) - 1) / 3)
-        return TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(points), ("t-SNE 1", "t-SNE 2")
+def project(points: np.ndarray) -> tuple[np.ndarray, tuple[str, str]]:
+    """[points, 2] by PCA, and the names of the axes; dimensions that are missing are zero."""
     flat, share = np.zeros((len(points), 2)), np.zeros(2)
     if len(np.unique(points, axis=0)) > 1:
         found = PCA(min(2, *points.shape), random_state=0)

@@ -8,8 +8,9 @@ from graphfnp.errors import percent
 from graphfnp.explainers.explanations import Explanations, explanation_records
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.problem import Problem
 from graphfnp.methods.rationales import Rationales
-from graphfnp.report.cards import Card, Group, drawn, write_cards
+from graphfnp.report.cards import Card, drawn, grouped, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.palette import hue
 
@@ -18,12 +19,24 @@ SHOWN = 3  # of the strongest that are named
 
 
 def write_masks(
-    folder: Path, title: str, graphs: PackedGraphs, found: Explanations, rows: Sequence[int]
+    folder: Path,
+    title: str,
+    graphs: PackedGraphs,
+    found: Explanations,
+    rows: Sequence[int],
+    names: Sequence[str | None] = (),
+    refused: Sequence[Problem] = (),
 ) -> list[dict[str, Any]]:
-    """``explanation.html``, ``explanations.json`` and a drawing of every graph with its explanation marked."""
+    """``explanation.html``, ``explanations.json`` and a drawing of every graph with its explanation marked.
+
+    ``names`` are what people call the graphs; rows that were ``refused`` are among the records of the file.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     records = explanation_records(graphs, found, list(rows))
-    write_json(folder / "explanations.json", records)
+    for record, name in zip(records, names, strict=False):
+        record["name"] = name
+    failed = [{"row": one.row, "input": one.given, "reason": one.reason} for one in refused]
+    write_json(folder / "explanations.json", [*records, *failed])
     cards = []
     for g, record in enumerate(records):
         name, kept = f"graph-{record['row']}", [(i, j) for i, j in record["kept"]]
@@ -41,16 +54,10 @@ def write_masks(
         f"Masks lie between 0 and 1 and compare {found.scored} of one graph, not of two.",
     )
     footer = (
-        f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the mask of every edge and node."
+        f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the masks of all edges and nodes."
     )
-    write_cards(
-        folder / PAGE,
-        title,
-        lead,
-        _groups(cards, found.target.tolist(), graphs.schema),
-        footer,
-        legend=legend(graphs.schema),
-    )
+    groups = grouped(cards, found.target.tolist(), graphs.schema)
+    write_cards(folder / PAGE, title, lead, groups, footer, legend=legend(graphs.schema))
     return records
 
 
@@ -58,13 +65,12 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
     """``explanation.html``, ``generated.json`` and a drawing of every graph that was generated."""
     folder.mkdir(parents=True, exist_ok=True)
     records, cards = [], []
-    assert found.structures is not None
-    assert found.class_probability is not None
+    labels, probability = [], found.class_probability
     for k, structure in enumerate(found.structures):
-        label, sure = int(found.label[k]), float(found.class_probability[k])
-        if structure is None:
+        if structure is None or probability is None:
             continue
-        name = f"generated-{k}"
+        label, sure, name = int(found.label[k]), float(probability[k]), f"generated-{k}"
+        labels.append(label)
         edges = [[a, b, schema.edge_types[kind]] for a, b, kind in structure.edges]
         records.append(
             {"class": schema.class_names[label], "probability": round(sure, 4), "nodes": structure.num_nodes,
@@ -73,12 +79,12 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         picture = picture_structure(structure, schema)
         size = f"{structure.num_nodes} nodes, {len(edges)} edges"
         heading = f"{schema.class_names[label]}, {percent(sure)}"
-        cards.append((label, Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size)))
+        cards.append(Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size))
     write_json(folder / "generated.json", records)
     lead = (
         "Graphs that stand for a class. They explain the model, not an input, and unless cut out need not be real.",
     )
-    groups = _groups([card for _, card in cards], [label for label, _ in cards], schema)
+    groups = grouped(cards, labels, schema)
     write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
     return records
 
@@ -94,11 +100,3 @@ def strongest(record: dict[str, Any], scored: str) -> str:
 def _marked(record: dict[str, Any], scored: str) -> str:
     kept, all_ = ("kept", "edges") if scored == "edges" else ("kept_nodes", "nodes")
     return f"{len(record[kept])} of {len(record[all_])} {scored}"
-
-
-def _groups(cards: Sequence[Card], labels: Sequence[int], schema: Schema) -> list[Group]:
-    return [
-        Group(name, hue(k), own)
-        for k, name in enumerate(schema.class_names)
-        if (own := [card for card, label in zip(cards, labels, strict=True) if label == k])
-    ]

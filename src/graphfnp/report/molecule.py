@@ -27,15 +27,6 @@ class MoleculePicture:
 
     def svg(self) -> str:
         drawer = rdMolDraw2D.MolDraw2DSVG(self.width, self.height)
-        self._draw(drawer)
-        return drawer.GetDrawingText()
-
-    def png(self) -> bytes:
-        drawer = rdMolDraw2D.MolDraw2DCairo(self.width * 3, self.height * 3)
-        self._draw(drawer)
-        return drawer.GetDrawingText()
-
-    def _draw(self, drawer: rdMolDraw2D.MolDraw2D) -> None:
         shown = Chem.Mol(self.molecule)
         for atom in shown.GetAtoms():
             atom.SetIntProp(NODE, atom.GetIdx())
@@ -46,8 +37,8 @@ class MoleculePicture:
         options: Any = drawer.drawOptions()  # its type stubs take every option for a method
         options.padding = 0.08
         options.dummiesAreAttachments = True  # a wavy line where a part was cut out
-        options.bondLineWidth = 1.6 * drawer.Width() / self.width
-        options.fixedBondLength = 30 * drawer.Width() / self.width
+        options.bondLineWidth = 1.6
+        options.fixedBondLength = 30
         options.setBackgroundColour(to_rgb(PAPER))
         options.setAtomPalette({-1: to_rgb(INK), 6: to_rgb(INK), **_element_colours()})
         options.setHighlightColour((*to_rgb(ALERT), 0.45))
@@ -65,6 +56,7 @@ class MoleculePicture:
         atoms = [position for position, number in enumerate(node) if number in marked]
         rdMolDraw2D.PrepareAndDrawMolecule(drawer, shown, highlightAtoms=atoms, highlightBonds=bonds, kekulize=True)
         drawer.FinishDrawing()
+        return drawer.GetDrawingText()
 
 
 def _element_colours() -> dict[int, tuple[float, float, float]]:

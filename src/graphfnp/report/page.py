@@ -1,25 +1,24 @@
-"""Write a Report as one self-contained HTML page, and every figure of it as SVG and PNG files beside the page."""
+"""Write a Report as one self-contained HTML page, and its figures (SVG, PNG) and drawings (SVG) beside the page."""
 
 from pathlib import Path
 
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from graphfnp.methods.rationales import leans_on
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
+from graphfnp.report.cards import drawn, rendered
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
 from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
-from graphfnp.report.headline import headline, percent, promise
+from graphfnp.report.headline import headline, promise
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
-from graphfnp.report.sketch import Picture
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
@@ -29,15 +28,8 @@ def write_report(report: Report, folder: Path) -> Path:
     """Write ``folder/report.html`` and ``folder/figures/*.svg, *.png``; return the page's path."""
     files = Path(folder) / "figures"
     files.mkdir(parents=True, exist_ok=True)
-    environment = Environment(
-        loader=PackageLoader("graphfnp.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    page = environment.get_template("page.html").render(
+    page = rendered(
+        "page.html",
         report=report,
         schema=report.graphs.schema,
         level=LEVEL,
@@ -88,13 +80,6 @@ def _figures(report: Report, files: Path) -> dict[str, Markup]:
     return inline
 
 
-def _drawn(picture: Picture, name: str, label: str, files: Path) -> Markup:
-    svg = picture.svg()
-    (files / f"{name}.svg").write_text(svg, encoding="utf-8")
-    (files / f"{name}.png").write_bytes(picture.png())
-    return inline_svg(svg, name, label)
-
-
 def _rationale_groups(report: Report, files: Path) -> list[dict]:
     """The rationales of each class that has any."""
     found, schema = report.rationales, report.graphs.schema
@@ -110,7 +95,7 @@ def _rationale_groups(report: Report, files: Path) -> list[dict]:
             members.append({
                 "number": j + 1,
                 "name": name,
-                "drawing": None if picture is None else _drawn(picture, name, label, files),
+                "drawing": None if picture is None else drawn(picture, name, label, files),
                 "size": None if structure is None else (structure.num_nodes, len(structure.edges)),
                 "probability": None if found.class_probability is None else float(found.class_probability[j]),
                 "similarity": None if found.similarity is None else float(found.similarity[j]),
@@ -147,7 +132,7 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
     return {
         "called": called,
         "row": "" if called == (row := f"row {report.row(graph)}") else row,
-        "drawing": _drawn(picture_graph(report.graphs, graph), name, called, files),
+        "drawing": drawn(picture_graph(report.graphs, graph), name, called, files),
         "text": "" if report.graphs.text is None else report.graphs.text[graph],
         "said": names[said],
         "true": names[true] if true >= 0 else None,
@@ -180,11 +165,11 @@ def _also_possible(report: Report, graph: int) -> str | None:
     if report.conformal_sets is None:
         return None
     kept = torch.where(report.conformal_sets[graph])[0].tolist()
+    if not kept:
+        return "no class fits"
     names, said = report.graphs.schema.class_names, int(report.predictions.label[graph])
     others = ", ".join(names[k] for k in kept if k != said)
-    return (
-        (f"{others} cannot be ruled out" if others else "every other class is ruled out") if kept else "no class fits"
-    )
+    return f"{others} cannot be ruled out" if others else "every other class is ruled out"
 
 
 def _domain(report: Report, graph: int) -> dict | None:
@@ -206,10 +191,10 @@ def _links(report: Report, graph: int) -> list[dict]:
         return []
     weight = report.correlation[graph].double()
     chosen = weight.argsort(descending=True, stable=True)[:LINKS].tolist()
-    drawn = report.rationales.structures or [None] * len(weight)
+    structures = report.rationales.structures or [None] * len(weight)
     label = report.rationales.label.tolist()
     return [
-        {"number": j + 1, "weight": float(weight[j]), "class": label[j], "drawn": drawn[j] is not None}
+        {"number": j + 1, "weight": float(weight[j]), "class": label[j], "drawn": structures[j] is not None}
         for j in chosen
         if weight[j] >= 0.005
     ]

@@ -1,6 +1,5 @@
-"""Sketch: a drawing as strokes, dots and words, written as a small SVG or as a PNG."""
+"""Sketch: a drawing as strokes, dots and words, written as a small SVG."""
 
-import io
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +12,9 @@ Point = tuple[float, float]
 
 
 class Picture(Protocol):
-    """Anything the report can show: the same drawing in two formats."""
+    """Anything the report can show."""
 
     def svg(self) -> str: ...
-
-    def png(self) -> bytes: ...
 
 
 class Stroke(NamedTuple):
@@ -81,39 +78,6 @@ class Sketch:
                 f' text-anchor="{anchor}" dominant-baseline="central" font-family="sans-serif">{escape(text)}</text>'
             )
         return "".join([*parts, "</svg>"])
-
-    def png(self) -> bytes:
-        from matplotlib.collections import LineCollection, PatchCollection  # slow to import, and SVG comes without
-        from matplotlib.colors import to_rgba
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Circle
-
-        figure = Figure(figsize=(self.width / 72, self.height / 72), dpi=216)
-        figure.set_layout_engine("none")  # the style's own would move the axes
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, self.width), ylim=(self.height, 0))
-        axes.axis("off")
-        lines = [
-            (0, tuple(float(length) / s.width for length in s.dash.split())) if s.dash else "-" for s in self.strokes
-        ]
-        axes.add_collection(LineCollection(
-            [stroke.points for stroke in self.strokes],
-            colors=[to_rgba(stroke.colour, stroke.opacity) for stroke in self.strokes],
-            linewidths=[stroke.width for stroke in self.strokes], linestyles=lines, capstyle="round", zorder=1,
-        ))  # fmt: skip
-        circles = [Circle(dot.at, dot.radius) for dot in self.dots]
-        colours = [dot.colour for dot in self.dots]
-        axes.add_collection(PatchCollection(circles, facecolors=colours, edgecolors=PAPER, linewidths=0.8, zorder=2))
-        sides: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
-        for (x, y), text, colour, size, anchor, bold in self.words:
-            axes.text(
-                x, y, text,
-                color=colour, fontsize=size * 0.9, ha=sides[anchor], va="center", parse_math=False,
-                weight="bold" if bold else "normal", zorder=3,
-            )  # fmt: skip
-        written = io.BytesIO()
-        figure.savefig(written, format="png", facecolor=PAPER, pil_kwargs={"compress_level": 4})
-        return written.getvalue()
 
 
 def _short(number: float) -> str:

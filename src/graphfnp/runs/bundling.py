@@ -17,7 +17,7 @@ from graphfnp.prediction.saving import MODEL_RECORD, save_model
 from graphfnp.runs.bundles import FOLDER
 from graphfnp.runs.card import CARD, card_text, model_card
 from graphfnp.runs.checkpoint import METRICS, load_model
-from graphfnp.runs.decoded import keep_decoded
+from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import CONFIG, SPLIT, Plan, Run, execute
 from graphfnp.training.config import TrainingConfig
 from graphfnp.training.train import Event
@@ -57,7 +57,7 @@ def bundle(
     for place, content in ((METRICS, metrics), (SPLIT, read_json(trained.folder / SPLIT)), (CONFIG, record)):
         write_json(folder / place, content)
     run = Run(folder)
-    keep_decoded(run, dataset)
+    decoded_of_run(run, dataset=dataset, anew=True)
     card = model_card(run)
     write_json(folder / CARD, card)
     write_atomically(folder / "card.md", card_text(card).encode())

@@ -50,7 +50,8 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         )
     tensors, _ = _named_tensors(folder / MODEL_TENSORS, record.get("sha256"))
     try:
-        _check_settings(record)
+        if large := [number for number in _numbers(record["settings"]) if abs(number) > LARGEST]:
+            raise ValueError(f"a setting of {large[0]}")
         with _BoundedTensors(tensors):
             classifier = rebuild(record, backbone)
         calibration = Calibration.from_json(record["calibration"])
@@ -60,16 +61,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
         domain = _load_domain(folder / DOMAIN, record["domain"]) if record.get("domain") else None
         provenance = Provenance.from_json(record["provenance"]) if record.get("provenance") else None
         decision = Decision.from_json(record["decision"]) if record.get("decision") else None
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        RuntimeError,
-        MemoryError,
-        ArithmeticError,
-    ) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError, ArithmeticError) as error:
         raise InvalidRun(
             f"{folder / MODEL_RECORD}: {type(error).__name__} {str(error)[:300]}",
             "a record as it was written",
@@ -116,12 +108,6 @@ def _named_tensors(path: Path, digest: str | None) -> tuple[dict[str, Tensor], A
             "copy all files again from where they came",
         )
     return tensors, record
-
-
-def _check_settings(record: Mapping[str, Any]) -> None:
-    large = [number for number in _numbers(record["settings"]) if abs(number) > LARGEST]
-    if large:
-        raise ValueError(f"a setting of {large[0]}")
 
 
 class _BoundedTensors(TorchFunctionMode):
@@ -188,7 +174,5 @@ def rebuild(record: Mapping[str, Any], backbone: torch.nn.Module | None = None) 
             f"a {record['method']} model trained with this version",
             "train it again with the command in its config.json, or use the version that trained it",
         ) from error
-    fields: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in record["schema"].items()
-    }
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record["schema"].items()}
     return method.classifier(Schema(**fields), settings, backbone)

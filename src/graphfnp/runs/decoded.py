@@ -20,13 +20,15 @@ def decoded_of_run(
     config: DecodingConfig | None = None,
     seed: int = 0,
     dataset: Dataset | None = None,
+    anew: bool = False,
 ) -> DecodedRationales:
     """What the run keeps if it was decoded so before; else decoded now, with its data if they are here, and kept.
 
-    Without ``config`` it is what is usual for such graphs, and only that is kept.
+    Without ``config`` it is what is usual for such graphs, and only that is kept. ``anew`` looks at nothing that was
+    kept, and keeps it also in the folder of a bundled model.
     """
     model = read_json(run.folder / MODEL_RECORD)["sha256"]
-    if (run.folder / DECODED).is_file():
+    if (run.folder / DECODED).is_file() and not anew:
         kept, written = load_decoded(run.folder, run.model)
         of_now = written["model"] == model and written.get("revision") == REVISION
         if of_now and (config is None or written == _key(model, config, seed)):
@@ -38,16 +40,8 @@ def decoded_of_run(
             dataset = None
     usual = decoding_for(run.model.classifier.schema)
     found = decode(run.model, dataset, config or usual, seed)
-    if config is None and dataset is not None and not is_bundled(run):
+    if config is None and dataset is not None and (anew or not is_bundled(run)):
         save_decoded(found, run.folder, _key(model, usual, seed))
-    return found
-
-
-def keep_decoded(run: Run, dataset: Dataset) -> DecodedRationales:
-    """Decode as is usual for such graphs, and keep it whatever folder the run is in."""
-    config, model = decoding_for(run.model.classifier.schema), read_json(run.folder / MODEL_RECORD)["sha256"]
-    found = decode(run.model, dataset, config)
-    save_decoded(found, run.folder, _key(model, config, 0))
     return found
 
 

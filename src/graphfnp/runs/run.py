@@ -4,7 +4,7 @@ import json
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -74,13 +74,9 @@ class Run:
 
     def __post_init__(self) -> None:
         if not (self.folder / CONFIG).is_file() and not (self.folder / MODEL_RECORD).is_file():
-            raise InvalidRun(
-                f"{self.folder}, which holds no {CONFIG}"
-                if self.folder.is_dir()
-                else f"{self.folder}, which is no folder",
-                "a run folder",
-                "give the folder that `graphfnp train` wrote, e.g. runs/demo",
-            )
+            wrong = f"holds no {CONFIG}" if self.folder.is_dir() else "is no folder"
+            to_do = "give the folder that `graphfnp train` wrote, e.g. runs/demo"
+            raise InvalidRun(f"{self.folder}, which {wrong}", "a run folder", to_do)
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -97,16 +93,9 @@ class Run:
                 from_json(TrainingConfig, record["training"]), record["data_options"],
                 Start(**record["start"]) if record.get("start") else None,
             )  # fmt: skip
-        except (KeyError, TypeError) as error:
-            raise InvalidRun(
-                f"{self.folder / CONFIG} without {error}", "a record of this version", "train again"
-            ) from None
-        except InvalidConfig as error:
-            raise InvalidRun(
-                f"{self.folder / CONFIG} with {error.given}",
-                "settings of this version",
-                "train again with this version",
-            ) from None
+        except (KeyError, TypeError, InvalidConfig) as error:
+            wrong = f"with {error.given}" if isinstance(error, InvalidConfig) else f"without {error}"
+            raise InvalidRun(f"{self.folder / CONFIG} {wrong}", "a record of this version", "train again") from None
 
     @cached_property
     def model(self) -> TrainedModel:
@@ -141,7 +130,7 @@ class Run:
                 "the data the run was trained on",
                 "restore the file, or train again",
             )
-        return Dataset(loaded.name, loaded.graphs, split, loaded.problems, loaded.rows, loaded.facts, loaded.columns)
+        return replace(loaded, split=split)
 
 
 def _of_saved_model(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,10 +212,6 @@ def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: b
     write_json(folder / CONFIG, record)  # last: it makes the folder a run
 
 
-def _write_epochs(folder: Path, history: Sequence[Mapping[str, float]]) -> None:
-    write_atomically(folder / EPOCHS, "".join(json.dumps(epoch) + "\n" for epoch in history).encode())
-
-
 def _written_as_it_grows(folder: Path, watch: "Callable[[Event], None] | None") -> "Callable[[Event], None]":
     """A watcher that adds each epoch to the run's file as it ends, so that a run can be followed from outside."""
 
@@ -245,24 +230,19 @@ def _close(plan: Plan, folder: Path, dataset: Dataset, training: "Training") -> 
     from graphfnp.metrics.evaluation import evaluate_part
     from graphfnp.training.state import STATE_FILE
 
-    _write_epochs(folder, training.history)
+    write_atomically(folder / EPOCHS, "".join(json.dumps(epoch) + "\n" for epoch in training.history).encode())
     facts = {"dataset": dataset.name, "epochs": len(training.history), "split": dataset.split.how}
     part = "test" if len(dataset.split.test) else "validation"
     metrics = evaluate_part(training.model, dataset, part, seed=plan.seed)
-    known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how).with_measures(
-        f"{part} part", metrics
-    )
-    save_model(replace(_in_rows(training.model, dataset), provenance=known), folder, plan.method, facts)
+    known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how)
+    model = replace(training.model, provenance=known.with_measures(f"{part} part", metrics))
+    if model.domain is not None:  # its graphs are numbered by the rows of the source, not by the training part
+        graph = dataset.split.train
+        rows = graph if dataset.rows is None else dataset.rows[graph]
+        model = replace(model, domain=model.domain.renumbered(rows))
+    save_model(model, folder, plan.method, facts)
     write_json(folder / METRICS, metrics)
     (folder / STATE_FILE).unlink(missing_ok=True)
-
-
-def _in_rows(model: TrainedModel, dataset: Dataset) -> TrainedModel:
-    """The model, its reference graphs numbered by the rows of the source and not by the training part."""
-    if model.domain is None:
-        return model
-    graph = dataset.split.train
-    return replace(model, domain=model.domain.renumbered(graph if dataset.rows is None else dataset.rows[graph]))
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

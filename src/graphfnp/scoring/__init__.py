@@ -1,12 +1,10 @@
 """A file of molecules to a file of records, as a stream that can be interrupted."""
 
 PUBLIC = {  # what other packages may use, by module
-    "object_storage": "address_of copies",
-    "chunk": "CHUNK Chunk",
-    "panel": "PanelScorer together",
-    "parts": "Counts",
+    "object_storage": "address_of fetched sent",
+    "parts": "SHOWN_PROBLEMS Counts",
     "record_files": "ENDINGS beside check_target column_notes write_record_file",
-    "rows": "MoleculeFile can_stream",
+    "rows": "can_stream",
     "score_file": "Execution Watch score_file",
-    "scorer": "Settings about_model",
+    "scorer": "ALONE SHARED Settings about side_by_side together",
 }

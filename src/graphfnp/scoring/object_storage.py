@@ -22,34 +22,48 @@ def address_of(place: Path | str | None) -> str | None:
 
 
 @contextmanager
-def copies(source: Path | str, target: Path | str | None) -> Iterator[tuple[str, Path | None]]:
-    """Source and target with a file of this disk in place of each address; the records are sent when they are whole.
-
-    The folder belongs to the addresses: what was interrupted goes on where it stopped. It goes when all is sent.
-    """
-    here, there = address_of(source), address_of(target)
-    if here is None and there is None:
-        yield str(source), None if target is None else Path(target)
+def fetched(source: Path | str) -> Iterator[str]:
+    """The source, with a copy on this disk in place of an address."""
+    if (address := address_of(source)) is None:
+        yield str(source)
         return
-    folder = _folder(here, there)
-    given, written = Path(source), None if target is None else Path(target)
-    if here is not None:
-        given = folder / "input" / here.rpartition("/")[2]
-        _fetch(here, given)
-    if there is not None:
-        _file_system(there)  # what is missing should be heard of before the work
-        written = folder / there.rpartition("/")[2]
-    yield str(given), written
-    if there is not None and written is not None:
-        _send(written, there)
-    shutil.rmtree(folder)
+    with _copy_of(address) as file:
+        system, path = _file_system(address)
+        try:
+            system.get_file(path, str(file))
+        except OSError as error:
+            raise MissingData(
+                f"{address}: {error}", "a file that can be read", "check the address and its keys"
+            ) from error
+        yield str(file)
 
 
-def _folder(*addresses: str | None) -> Path:
-    name = hashlib.sha256("\n".join(map(str, addresses)).encode()).hexdigest()[:16]
-    folder = cache_folder() / "scoring" / name
+@contextmanager
+def sent(target: Path | str) -> Iterator[Path]:
+    """The target, with a file on this disk in place of an address, to which it is sent when it is whole."""
+    if (address := address_of(target)) is None:
+        yield Path(target)
+        return
+    with _copy_of(address) as file:
+        system, path = _file_system(address)  # what is missing should be heard of before the work
+        yield file
+        try:
+            if about_file(file).is_file():  # what a reader should know of a CSV
+                system.put_file(str(about_file(file)), about_file(Path(path)).as_posix())
+            system.put_file(str(file), path)
+        except OSError as error:
+            raise InvalidRun(
+                f"{address}: {error}", "a place that can be written", f"the records are whole: copy them from {file}"
+            ) from error
+
+
+@contextmanager
+def _copy_of(address: str) -> Iterator[Path]:
+    """In a folder of the address's own: what was interrupted goes on where it stopped. It goes when all is done."""
+    folder = cache_folder() / "scoring" / hashlib.sha256(address.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    yield folder / address.rpartition("/")[2]
+    shutil.rmtree(folder)
 
 
 def _file_system(address: str) -> tuple[Any, str]:
@@ -60,26 +74,4 @@ def _file_system(address: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise InvalidConfig(
             f"{address}: {error}", "an address that fsspec can open", "install what it names, or copy the file here"
-        ) from error
-
-
-def _fetch(address: str, file: Path) -> None:
-    system, path = _file_system(address)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        system.get_file(path, str(file))
-    except OSError as error:
-        raise MissingData(f"{address}: {error}", "a file that can be read", "check the address and its keys") from error
-
-
-def _send(file: Path, address: str) -> None:
-    """The records, and beside a CSV what a reader should know of them."""
-    system, path = _file_system(address)
-    try:
-        if about_file(file).is_file():
-            system.put_file(str(about_file(file)), about_file(Path(path)).as_posix())
-        system.put_file(str(file), path)
-    except OSError as error:
-        raise InvalidRun(
-            f"{address}: {error}", "a place that can be written", f"the records are whole: copy them from {file}"
         ) from error

@@ -1,5 +1,6 @@
 """Finished chunks on disk, so that scoring that was killed goes on: a folder beside the output until it is whole."""
 
+import fcntl
 import hashlib
 import json
 import re
@@ -151,11 +152,6 @@ class Parts:
 @contextmanager
 def _locked(path: Path, target: Path) -> Iterator[None]:
     """Two processes at one output would write over each other."""
-    try:
-        import fcntl
-    except ImportError:  # not on this system: the user has to see to it
-        yield
-        return
     if path.is_symlink():
         raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
     with open(path, "w") as file:

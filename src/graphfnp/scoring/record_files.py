@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +48,20 @@ def _same(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve()
 
 
-def write_record_file(
-    target: Path, tables: Iterable[pa.Table], schema: pa.Schema, about: Mapping[str, Any], raw: bool = False
-) -> None:
-    """Tables one after the other; the same tables, however they are cut, give the same bytes.
+def write_record_file(target: Path, tables: Iterable[pa.Table], about: Mapping[str, Any], raw: bool = False) -> None:
+    """One table or more, one after the other; the same tables, however they are cut, give the same bytes.
 
     In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
     """
     check_target(target)
+    first = next(rest := iter(tables))
+    tables = chain([first], rest)
     with atomic(target) as temporary:
         if target.suffix == ".csv":
-            _write_csv(temporary, tables if raw else map(without_formulas, tables), schema)
+            _write_csv(temporary, tables if raw else map(without_formulas, tables), first.schema)
             write_json(about_file(target), about)
         else:
-            _write_parquet(temporary, tables, schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
+            _write_parquet(temporary, tables, first.schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
 
 
 def renamed(own: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -82,32 +83,18 @@ def column_notes(own: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 def as_cells(columns: pa.Table) -> pa.Table:
     """Columns for CSV, which has no lists or structures: their values as text."""
-    for place, (field, cell) in enumerate(zip(columns.schema, cells_schema(columns.schema), strict=True)):
-        if cell.type != field.type:
+    for place, field in enumerate(columns.schema):
+        if pa.types.is_nested(field.type) or pa.types.is_dictionary(field.type) or pa.types.is_binary(field.type):
             texts = column([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
-            columns = columns.set_column(place, cell, texts)
+            columns = columns.set_column(place, field.name, texts)
     return columns
-
-
-def cells_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns of :func:`as_cells`."""
-
-    def has_cells(kind: pa.DataType) -> bool:
-        return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or pa.types.is_binary(kind))
-
-    return pa.schema([field if has_cells(field.type) else pa.field(field.name, pa.string()) for field in schema])
 
 
 def beside(columns: pa.Table, records: pa.Table) -> pa.Table:
     """The input's own columns, then the records; a list that is no text stays what it is."""
-    schema = beside_schema(columns.schema, records.schema)
-    return pa.Table.from_arrays([*columns.columns, *records.columns], schema=schema)
-
-
-def beside_schema(columns: pa.Schema, records: pa.Schema) -> pa.Schema:
-    """The columns of :func:`beside`."""
-    names = renamed(columns.names, records.names)
-    return pa.schema([*(pa.field(name, field.type) for name, field in zip(names, columns, strict=True)), *records])
+    names = renamed(columns.column_names, records.column_names)
+    own = [pa.field(name, field.type) for name, field in zip(names, columns.schema, strict=True)]
+    return pa.Table.from_arrays([*columns.columns, *records.columns], schema=pa.schema([*own, *records.schema]))
 
 
 def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -25,8 +26,8 @@ from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.files import exists
 from graphfnp.graphs.descriptors import check_columns
 from graphfnp.prediction.arrow import column
-from graphfnp.scoring.chunk import CHUNK, Chunk
 
+CHUNK = 2048  # rows that are scored together: part of the result's last digits, hence not a setting
 HEAD = 500  # rows looked at to find the column of SMILES
 LONGEST_LINE = 2**22  # letters
 BLOCK = 2**20  # letters read at a time
@@ -34,6 +35,17 @@ TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
 # What the readers of gzip and Parquet raise for files that are broken.
 _BROKEN = (OSError, EOFError, ValueError, OverflowError, MemoryError, zlib.error, pa.ArrowException)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """CHUNK rows of a file, fewer at its end."""
+
+    number: int
+    start: int  # row of the first
+    texts: tuple[str, ...]
+    reasons: dict[int, str] = field(default_factory=dict)  # why a row, counted from the chunk's first, is unreadable
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # descriptors that stand beside the texts
 
 
 def can_stream(path: Path) -> bool:
@@ -126,11 +138,12 @@ class MoleculeFile:
         if self.is_smi:
             self.column, self.header = 0, sample[0][0].lower() == "smiles"
             self.schema = pa.schema([("smiles", pa.string()), ("name", pa.string())])
-            return
-        name = smiles_column(table, smiles)
-        self.column = table.names.index(name)
-        self.header = self.kind == ".parquet" or not (smiles is None and len(name) > 1 and molecule_share([name]) == 1)
-        if self.kind != ".parquet":
+        else:
+            name = smiles_column(table, smiles)
+            self.column = table.names.index(name)
+            guessed = self.kind != ".parquet" and smiles is None
+            self.header = not (guessed and len(name) > 1 and molecule_share([name]) == 1)
+        if not self.is_smi and self.kind != ".parquet":
             called = table.names if self.header else [f"column {place}" for place in range(1, len(table.names) + 1)]
             self.schema = pa.schema([(_readable(one), pa.string()) for one in called])
         if self.header and not len(table):

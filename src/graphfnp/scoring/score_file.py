@@ -12,23 +12,12 @@ from graphfnp.chemistry.standardise import told
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.scoring.chunk import CHUNK, Chunk
-from graphfnp.scoring.cluster import scored_by_ray
-from graphfnp.scoring.local import scored_locally
-from graphfnp.scoring.object_storage import address_of, copies
-from graphfnp.scoring.panel import PanelScorer
+from graphfnp.scoring.engines import scored_by_ray, scored_locally
+from graphfnp.scoring.object_storage import fetched, sent
 from graphfnp.scoring.parts import Counts, Parts
-from graphfnp.scoring.record_files import (
-    as_cells,
-    beside,
-    beside_schema,
-    cells_schema,
-    check_target,
-    column_notes,
-    write_record_file,
-)
-from graphfnp.scoring.rows import MoleculeFile
-from graphfnp.scoring.scorer import Scorer, Settings
+from graphfnp.scoring.record_files import as_cells, beside, check_target, column_notes, write_record_file
+from graphfnp.scoring.rows import CHUNK, Chunk, MoleculeFile
+from graphfnp.scoring.scorer import ALONE, Scorer, Settings, about
 
 Engine = Literal["local", "ray"]
 ENGINES = ("local", "ray")
@@ -70,42 +59,35 @@ def score_file(
     ``keep_columns`` is False. Several models by name are asked in one pass, the columns of each called after it. Both
     files may be addresses of object storage, such as s3://bucket/molecules.csv.
     """
-    if address_of(source) or address_of(target):
-        with copies(source, target) as (here, written):
-            assert written is not None
-            return score_file(model, here, written, smiles, settings, execution, restart, watch, raw, keep_columns)
-    source, target, settings, execution = Path(source), Path(target), settings or Settings(), execution or Execution()
-    check_target(target, source)
-    Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
-    is_csv = target.suffix == ".csv"
-    kind = Scorer if isinstance(model, TrainedModel) else PanelScorer
-    scorer: Scorer | PanelScorer = kind(model, settings, lists_as_text=is_csv)  # type: ignore[arg-type]
-    file, parts = MoleculeFile(source, smiles, scorer.columns), Parts(target)
-    manifest = {
-        "input": {"sha256": file.sha256, "column": file.column, "header": file.header},
-        "model": scorer.id,
-        "settings": settings.to_json(),
-        "format": target.suffix,
-        "chunk": CHUNK,
-        "versions": {name: version(name) for name in ("graphfnp", "torch", "rdkit")},
-    }
-    with parts.opened(manifest, restart):
-        counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
-        schema = scorer.schema
-        counts = replace(counts, notes=(*file.notes.sentences(), *_changes(schema, counts)))
-        tables = parts.tables(total)
-        if keep_columns:
-            own = cells_schema(file.schema) if is_csv else file.schema
-            counts = replace(counts, notes=(*counts.notes, *column_notes(own.names, schema.names)))
-            tables = _beside_their_rows(tables, file, is_csv)
-            schema = beside_schema(own, schema)
-        write_record_file(target, tables, schema, _about(scorer, file, settings, counts), raw)
-        parts.remove()
-    return counts
-
-
-def _changes(schema: pa.Schema, counts: Counts) -> list[str]:
-    return [told(counts.changes, counts.rows - counts.failed)] if "changes" in schema.names else []
+    settings, execution = settings or Settings(), execution or Execution()
+    with fetched(source) as here, sent(target) as written:
+        check_target(written, here)
+        Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
+        is_csv = written.suffix == ".csv"
+        scorer = Scorer({ALONE: model} if isinstance(model, TrainedModel) else model, settings, is_csv)
+        file, parts = MoleculeFile(Path(here), smiles, scorer.columns), Parts(written)
+        manifest = {
+            "input": {"sha256": file.sha256, "column": file.column, "header": file.header},
+            "model": scorer.id,
+            "settings": settings.to_json(),
+            "format": written.suffix,
+            "chunk": CHUNK,
+            "versions": {name: version(name) for name in ("graphfnp", "torch", "rdkit")},
+        }
+        with parts.opened(manifest, restart):
+            counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
+            names = next(parts.tables(total)).column_names
+            notes = [*file.notes.sentences()]
+            notes += [told(counts.changes, counts.rows - counts.failed)] if "changes" in names else []
+            notes += column_notes(file.schema.names, names) if keep_columns else []
+            known: dict[str, Any] = {"settings": settings.to_json(), "input_sha256": file.sha256}
+            known |= {"rows": counts.rows, "failed": counts.failed, "notes": notes}
+            tables = parts.tables(total)
+            if keep_columns:
+                tables = _beside_their_rows(tables, file, is_csv)
+            write_record_file(written, tables, {**about(scorer.models), **known}, raw)
+            parts.remove()
+    return replace(counts, notes=tuple(notes))
 
 
 def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:
@@ -115,7 +97,7 @@ def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: b
 
 
 def _score_missing(
-    scorer: Scorer | PanelScorer, file: MoleculeFile, parts: Parts, execution: Execution, watch: Watch
+    scorer: Scorer, file: MoleculeFile, parts: Parts, execution: Execution, watch: Watch
 ) -> tuple[Counts, int]:
     """Score every chunk that has no part yet; counts of all, and the number of chunks."""
     found: dict[int, Counts] = {}
@@ -138,14 +120,7 @@ def _score_missing(
     return sum((found[number] for number in sorted(found)), Counts()), len(found)
 
 
-def _scored(
-    scorer: Scorer | PanelScorer, chunks: Iterator[Chunk], execution: Execution
-) -> Iterator[tuple[Chunk, pa.Table]]:
+def _scored(scorer: Scorer, chunks: Iterator[Chunk], execution: Execution) -> Iterator[tuple[Chunk, pa.Table]]:
     if execution.engine == "ray":
         return scored_by_ray(scorer, chunks, max(execution.workers, 1), execution.address)
     return scored_locally(scorer, chunks, execution.workers)
-
-
-def _about(scorer: Scorer | PanelScorer, file: MoleculeFile, settings: Settings, counts: Counts) -> dict[str, Any]:
-    rows = {"rows": counts.rows, "failed": counts.failed, "notes": list(counts.notes)}
-    return {**scorer.about(), "settings": settings.to_json(), "input_sha256": file.sha256, **rows}

@@ -9,19 +9,20 @@ from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
 
 from graphfnp.errors import GraphFNPError
 from graphfnp.service.batching import Batcher, Busy, Kind
+from graphfnp.service.config import ServiceConfig
 from graphfnp.service.drawing import document, graph_svg, structure_svg
 from graphfnp.service.engine import EXPLAIN, MOST_TOGETHER, PREDICT, Engine
 from graphfnp.service.guard import Guard
 from graphfnp.service.openapi import SVG, add_examples, draw_examples, responses, row_examples
 from graphfnp.service.reading import Reader
-from graphfnp.service.telemetry import Telemetry
+from graphfnp.service.telemetry import CONTENT_TYPE, Telemetry
 from graphfnp.service.wire import DrawRequest, RowsRequest
 
 PAGE = Path(__file__).parent / "page"
@@ -57,22 +58,14 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         await asyncio.to_thread(batcher.close)
         await asyncio.to_thread(reader.close)
 
-    app = FastAPI(
-        title=f"GraphFNP: {card['name']}",
-        description="Graph classification that knows what it does not know, and can draw why.",
-        version=card["id"],
-        lifespan=lifespan,
-        docs_url=None,  # FastAPI's page loads scripts from outside: ours is below
-        redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,  # functions of generated clients have these names
-        redirect_slashes=False,  # the address would be the one that the Host header says
-    )
-    app.state.draining, app.state.telemetry = False, telemetry
-    app.add_middleware(Guard, config=config, telemetry=telemetry, draining=draining or (lambda: app.state.draining))
-    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    app = bare_app(
+        config, telemetry, "index", "main.js", title=f"GraphFNP: {card['name']}", version=card["id"], lifespan=lifespan,
+        description="Graph classification that knows what it does not know, and can draw why.", draining=draining,
+    )  # fmt: skip
 
-    async def answered(kind: str, request: RowsRequest, most: int, http: Request) -> dict[str, Any]:
+    async def answered(kind: str, request: RowsRequest, http: Request) -> dict[str, Any]:
         http.state.rows = len(request.rows)  # for the log
+        most = config.most_rows if kind == PREDICT else config.most_explained
         if len(request.rows) > most:
             raise HTTPException(413, f"{len(request.rows)} rows: send at most {most} at a time")
         if request.graphs is None and not engine.reads_smiles:
@@ -102,25 +95,17 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
             records = sorted((record for record in records if "pick" in record), key=lambda record: record["pick"])
         return {"model": card["id"], "mix": engine.named_mix(mix), "sets": sets, "records": records}
 
-    async def predicted(request: RowsRequest, http: Request) -> dict[str, Any]:
-        return await answered(PREDICT, request, config.most_rows, http)
-
-    async def with_reasons(request: RowsRequest, http: Request) -> dict[str, Any]:
-        return await answered(EXPLAIN, request, config.most_explained, http)
-
-    app.state.card, app.state.answers = card, {PREDICT: predicted, EXPLAIN: with_reasons}  # for a panel
-
-    app.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
+    app.state.card, app.state.answered = card, answered  # for a panel
 
     @app.post(**route("/predict"))
     async def predict(request: Rows, http: Request) -> Response:
         """A record for each row: class, calibrated probability, uncertainty, conformal set, domain, rationales."""
-        return json_response(await predicted(request, http))
+        return json_response(await answered(PREDICT, request, http))
 
     @app.post(**route("/explain"))
     async def explain(request: Rows, http: Request) -> Response:
         """The records of /predict, each with the rationales it leans on, where they were found, and scores of edges."""
-        return json_response(await with_reasons(request, http))
+        return json_response(await answered(EXPLAIN, request, http))
 
     @app.post(**route("/draw"), response_class=Response)
     async def draw(request: Drawing) -> Response:
@@ -164,17 +149,12 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
     @app.get(**{**route("/health"), "dependencies": []})
     async def health() -> Response:
         """Is the service ready for requests?"""
-        status = "draining" if app.state.draining else "ok"
-        return JSONResponse({"status": status, "model": card["id"]}, 503 if app.state.draining else 200)
+        return health_response(app, model=card["id"])
 
     @app.get(**route("/metrics"), response_class=Response)
     def metrics() -> Response:
         """Counts and times, as Prometheus reads them."""
-        return Response(telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    @app.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(PAGE / "index.html", headers=NO_STORE)
+        return Response(telemetry.text(), media_type=CONTENT_TYPE)
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> FileResponse:
@@ -182,6 +162,42 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
 
     add_examples(app.openapi(), engine, card)  # FastAPI keeps the document
     return app
+
+
+def bare_app(
+    config: ServiceConfig,
+    telemetry: Telemetry,
+    page: str,
+    script: str,
+    draining: Callable[[], bool] | None = None,
+    **about: Any,
+) -> FastAPI:
+    """What one model and a panel have in common: the guard, the page and its files, and errors in a line."""
+    app = FastAPI(
+        docs_url=None,  # FastAPI's page loads scripts from outside: ours has its own
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,  # functions of generated clients have these names
+        redirect_slashes=False,  # the address would be the one that the Host header says
+        **about,
+    )
+    app.state.telemetry, app.state.draining = telemetry, False
+    app.state.is_draining = draining or (lambda: app.state.draining)
+    app.add_middleware(Guard, config=config, telemetry=telemetry, draining=app.state.is_draining)
+    app.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+
+    text = (PAGE / "head.html").read_text().replace("SCRIPT", script) + (PAGE / f"{page}.html").read_text()
+
+    @app.get("/", include_in_schema=False)
+    async def front() -> HTMLResponse:
+        return HTMLResponse(text, headers=NO_STORE)
+
+    return app
+
+
+def health_response(app: FastAPI, **about: Any) -> JSONResponse:
+    ending = app.state.is_draining()
+    return JSONResponse({"status": "draining" if ending else "ok", **about}, 503 if ending else 200)
 
 
 async def told(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -4,8 +4,8 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 
@@ -32,8 +32,7 @@ class Job:
 
     kind: Kind
     rows: Sequence[Any]
-    future: "asyncio.Future[list[Any]]"
-    loop: asyncio.AbstractEventLoop
+    future: "Future[list[Any]]" = field(default_factory=Future)
     taken: int = 0
     answers: list[Any] = field(default_factory=list)
 
@@ -56,10 +55,7 @@ class Batcher:
     def waiting(self) -> int:
         """Rows that no batch has taken yet."""
         with self.changed:
-            return self._waiting()
-
-    def _waiting(self) -> int:
-        return sum(job.left for job in self.jobs)
+            return sum(job.left for job in self.jobs)
 
     def check_room(self, rows: int, elsewhere: int = 0) -> None:
         """Busy if these rows are too many beside those that wait here and ``elsewhere``."""
@@ -68,20 +64,17 @@ class Batcher:
             raise Busy(f"{waiting} rows wait already")
 
     async def run(self, kind: Kind, rows: Sequence[Any]) -> list[Any]:
-        if not rows:
-            return []
-        loop = asyncio.get_running_loop()
-        job = Job(kind, rows, loop.create_future(), loop)
+        job = Job(kind, rows)
         with self.changed:
-            waiting = self._waiting()
-            if self.closing or (waiting and waiting + len(rows) > self.most_waiting):
-                raise Busy(f"{waiting} rows wait already")
+            self.check_room(len(rows))
             self.jobs.append(job)
             if self.thread is None:
                 self.thread = threading.Thread(target=self._serve, name="model", daemon=True)
                 self.thread.start()
             self.changed.notify()
-        return await job.future  # cancelled if the client leaves or its time is over; the thread then drops the rest
+        return await asyncio.wrap_future(
+            job.future
+        )  # cancelled if the client leaves or its time is over; the thread then drops the rest
 
     def close(self) -> None:
         """Answer what was accepted, then end the thread."""
@@ -136,19 +129,12 @@ class Batcher:
             with self.changed:
                 job.taken = len(job.rows)
                 self.jobs = deque(other for other in self.jobs if other is not job)
-            _tell(job, partial(job.future.set_exception, error))
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_exception(error)
             return
         start = 0
         for job, some in batch:
             job.answers += answers[start : start + len(some)]
             start += len(some)
-            if len(job.answers) == len(job.rows):
-                _tell(job, partial(job.future.set_result, job.answers))
-
-
-def _tell(job: Job, how: Callable[[], None]) -> None:
-    """Settle the future in its own loop, unless nobody waits any more."""
-    try:
-        job.loop.call_soon_threadsafe(lambda: None if job.future.done() else how())
-    except RuntimeError:  # the loop is closed
-        return
+            if len(job.answers) == len(job.rows) and job.future.set_running_or_notify_cancel():
+                job.future.set_result(job.answers)

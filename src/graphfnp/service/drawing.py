@@ -14,9 +14,7 @@ FALLBACK = {variable: f"{variable[:-1]}, {colour})" for colour, variable in THEM
 
 def graph_svg(graphs: PackedGraphs, nodes: list[int], edges: list[tuple[int, int]], label: str) -> str:
     """The first of the graphs, with some of its nodes and edges marked."""
-    inside = set(nodes)
-    pairs = edges or [(a, b) for a, b in graphs.edge_index.T.tolist() if a in inside and b in inside]
-    return document(picture_graph(graphs, 0, inside, pairs).svg(), label)
+    return document(picture_graph(graphs, 0, nodes, edges or None).svg(), label)
 
 
 def structure_svg(structure: Structure, schema: Schema, label: str) -> str:

@@ -36,6 +36,7 @@ from graphfnp.runs.card import model_card
 from graphfnp.runs.run import Run
 from graphfnp.service.batching import Kind
 from graphfnp.service.config import ServiceConfig
+from graphfnp.service.model_answers import ServiceLimits
 from graphfnp.service.reading import ReadRow
 from graphfnp.service.wire import RowsRequest, graph_to_json
 
@@ -87,25 +88,22 @@ class Engine:
             model, predictions = moved_to_mix(model, predictions, mix)
         model = for_mix(model, mix)
         records = prediction_records(model, predictions, graphs, good, problems, kind.level)
-        about = {"mix": assumed_mix(model), "sets": None if model.conformal is None else model.conformal.guarantee}
-        for record in records:
-            record |= about
+        shared = {"mix": assumed_mix(model), "sets": None if model.conformal is None else model.conformal.guarantee}
+        explanation = {"explanation": None} if kind.name == EXPLAIN else {}
+        records = [{**record, **shared, **explanation} for record in records]
         if kind.pick is not None:
             if graphs is None or predictions is None:
                 raise InvalidGraphs("no readable row", f"{kind.pick} rows to pick", "send more")
             for rank, graph in enumerate(pick(predictions, graphs, kind.pick, kind.find).tolist(), 1):
                 records[good[graph]]["pick"] = rank
-        if kind.name == EXPLAIN:
-            for record in records:
-                record["explanation"] = None
-            if graphs is not None and self.decoded is not None:
-                for number, explanation in zip(good, self._explanations(graphs, self.decoded), strict=True):
-                    records[number]["explanation"] = explanation
+        if kind.name == EXPLAIN and graphs is not None and self.decoded is not None:
+            for number, explained in zip(good, self._explanations(graphs, self.decoded), strict=True):
+                records[number]["explanation"] = explained
         return records
 
     def _estimated(self, predictions: Predictions | None) -> tuple[float, ...]:
-        if predictions is None or len(predictions) < FEWEST_GRAPHS:
-            found = 0 if predictions is None else len(predictions)
+        found = 0 if predictions is None else len(predictions)
+        if predictions is None or found < FEWEST_GRAPHS:
             raise InvalidGraphs(
                 f"{found} readable rows", f"at least {FEWEST_GRAPHS} to estimate a label mix", "send more"
             )
@@ -139,13 +137,11 @@ class Engine:
 
     def card(self) -> dict[str, Any]:
         """The model card, with what this service takes and graphs to try."""
-        limits = ("most_bytes", "most_rows", "most_explained", "most_nodes", "most_edges", "longest_text", "seconds")
-        card = model_card(self.run)
         return {
-            **card,
+            **model_card(self.run),
             "explains": self.decoded is not None,
             "features": list(columns_in(self.model.classifier.schema.descriptors)),
-            "service": {name: getattr(self.config, name) for name in limits},
+            "service": {name: getattr(self.config, name) for name in ServiceLimits.model_fields},
             "examples": self.examples(),
         }
 

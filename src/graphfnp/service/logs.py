@@ -8,11 +8,9 @@ import time
 from typing import Any
 from uuid import uuid4
 
-from graphfnp.service.connections import BoundedLog
-
 ACCESS = logging.getLogger("graphfnp.service")
 LIBRARIES = ("uvicorn.error", "asyncio")
-ACCESS_LINES = 6000  # a minute
+LINES, ACCESS_LINES = 60, 6000  # a minute
 QUIET = ("/health", "/metrics", "/page")  # asked every few seconds, or files: logged at debug
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _HEADER = b"x-request-id"
@@ -26,10 +24,10 @@ def request_id(headers: Any) -> str:
 
 def start_log(level: str, as_json: bool) -> None:
     """Lines of this level and above go to standard error; no attacker can fill a disk with them."""
-    for name, lines in ((ACCESS.name, ACCESS_LINES), *((name, None) for name in LIBRARIES)):
+    for name, lines in ((ACCESS.name, ACCESS_LINES), *((name, LINES) for name in LIBRARIES)):
         logger, handler = logging.getLogger(name), logging.StreamHandler(sys.stderr)
         handler.setFormatter(JsonLines() if as_json else TextLines())
-        handler.addFilter(BoundedLog(lines) if lines else BoundedLog())
+        handler.addFilter(BoundedLog(lines))
         logger.handlers, logger.propagate = [handler], False
         # At info the libraries say that they have started, which is no news to anybody.
         quiet = name in LIBRARIES and level == "info"
@@ -47,6 +45,27 @@ def log_request(facts: dict[str, Any]) -> None:
 
 def log_failure(identity: str, error: BaseException) -> None:
     ACCESS.error("request failed", exc_info=error, extra={"facts": {"request_id": identity}})
+
+
+class BoundedLog(logging.Filter):
+    """At most so many lines a minute; what was left out is counted in the next line that is written."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines, self.minute, self.written, self.left_out = lines, 0, 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        minute = int(time.monotonic() // 60)
+        if minute != self.minute:
+            self.minute, self.written = minute, 0
+        if self.written >= self.lines:
+            self.left_out += 1
+            return False
+        self.written += 1
+        if self.left_out:
+            record.msg, record.args = f"{record.getMessage()} ({self.left_out} lines were left out before)", ()
+            self.left_out = 0
+        return True
 
 
 class TextLines(logging.Formatter):

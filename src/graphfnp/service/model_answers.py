@@ -1,17 +1,13 @@
 """Answers about the model, typed for the OpenAPI document: its card, and its rationales."""
 
+from typing import Literal
+
 from pydantic import ConfigDict, Field
 
 from graphfnp.service.answers import Provenance, Sent
 from graphfnp.service.wire import GraphInput
 
-
-class Parts(Sent):
-    """Graphs of each part of the split."""
-
-    train: int
-    validation: int
-    test: int
+Part = Literal["train", "validation", "test"]
 
 
 class Data(Sent):
@@ -21,7 +17,7 @@ class Data(Sent):
 
     dataset: str
     split: str
-    parts: Parts
+    parts: dict[Part, int] = Field(description="Graphs of each.")
     class_shares: dict[str, list[float]] | None = Field(description="Of each part, in the order of `classes`.")
     cite: str | None = None
     origin: str | None = None
@@ -130,25 +126,26 @@ class Card(Sent):
     examples: list[str | GraphInput] = Field(description="Rows to try.")
 
 
-class Coverage(Sent):
-    """Graphs that correlate with a rationale."""
+class InClasses(Sent):
+    """How many graphs of the rationale's class, and of the others; of how many."""
 
     own: int
     own_total: int
     others: int
     others_total: int
+
+
+class Coverage(InClasses):
+    """Graphs that correlate with a rationale."""
+
     followers: int = Field(description="Graphs that have no nearer rationale.")
     precision: float | None = None
 
 
-class Enrichment(Sent):
+class Enrichment(InClasses):
     """In how many graphs of the class, and of the others, something occurs."""
 
     what: str
-    own: int
-    own_total: int
-    others: int
-    others_total: int
     p_value: float = Field(description="Fisher's exact test, one-sided.")
 
 

@@ -6,17 +6,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response, Security
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import JSONResponse
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.runs.panel import endpoint_folders
-from graphfnp.service.app import KEY, NO_STORE, PAGE, json_response, make_app, told
+from graphfnp.service.app import KEY, bare_app, health_response, json_response, make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
-from graphfnp.service.guard import Guard
-from graphfnp.service.telemetry import Telemetry
+from graphfnp.service.telemetry import CONTENT_TYPE, Telemetry
 from graphfnp.service.wire import RowsRequest
 
 MODELS = "/models/"
@@ -53,14 +50,10 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
                 await stack.enter_async_context(service.router.lifespan_context(service))
             yield
 
-    panel = FastAPI(
-        title=f"GraphFNP: {', '.join(engines)}", description="Several models, asked together.", lifespan=lifespan,
-        docs_url=None, redoc_url=None, generate_unique_id_function=lambda route: route.name, redirect_slashes=False,
+    panel = bare_app(
+        config, telemetry, "panel", "panel.js", lifespan=lifespan, title=f"GraphFNP: {', '.join(engines)}",
+        description="Several models, asked together.",
     )  # fmt: skip
-    panel.state.draining, panel.state.telemetry = False, telemetry
-    panel.add_middleware(Guard, config=config, telemetry=telemetry, draining=lambda: panel.state.draining)
-    panel.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
-    panel.mount("/page", StaticFiles(directory=PAGE), name="page")
     cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
 
     async def answered(kind: str, request: RowsRequest, http: Request) -> Response:
@@ -68,7 +61,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
             raise HTTPException(
                 422, f"picks are of one model: ask {MODELS}{next(iter(places.values()))}{http.url.path}"
             )
-        answers = await asyncio.gather(*(one.state.answers[kind](request, http) for one in services.values()))
+        answers = await asyncio.gather(*(one.state.answered(kind, request, http) for one in services.values()))
         rows = zip(*(answer["records"] for answer in answers), strict=True)
         records = [
             {"row": row[0]["row"], "input": row[0]["input"], "models": dict(zip(services, row, strict=True))}
@@ -97,17 +90,11 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
     @panel.get("/health")
     async def health() -> JSONResponse:
         """Is the service ready for requests?"""
-        status = "draining" if panel.state.draining else "ok"
-        models = {name: card["id"] for name, card in cards.items()}
-        return JSONResponse({"status": status, "models": models}, 503 if panel.state.draining else 200)
+        return health_response(panel, models={name: card["id"] for name, card in cards.items()})
 
     @panel.get("/metrics", dependencies=key, response_model=None)
     def metrics() -> Response:
         """Counts and times of the panel; those of a model are at its own address."""
-        return Response(telemetry.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    @panel.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(PAGE / "panel.html", headers=NO_STORE)
+        return Response(telemetry.text(), media_type=CONTENT_TYPE)
 
     return PanelApp(panel, {places[name]: service for name, service in services.items()})

@@ -17,9 +17,8 @@ from graphfnp.errors import GraphFNPError
 from graphfnp.graphs.descriptors import columns_in, row_values, with_values
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.isolation.limits import Limits
-from graphfnp.isolation.pool import Pool
-from graphfnp.isolation.rows import Rows
+from graphfnp.isolation.pool import Pool, Rows
+from graphfnp.isolation.process import Limits
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.wire import GraphInput, structure_from_json
 
@@ -67,7 +66,7 @@ class Reader:
             for k, row in enumerate(answer.arrays["row"].tolist()):
                 place = places[piece[row]]
                 arrays = with_values(graph_of(answer.arrays, k), np.array([values[place]], dtype=np.float32))
-                found[place] = self._sized(ReadRow(_given(rows, place), arrays))
+                found[place] = self._sized(_given(rows, place), arrays)
         return [row for row in found if isinstance(row, ReadRow)]
 
     async def drawing(self, row: str | GraphInput, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> str:
@@ -118,12 +117,11 @@ class Reader:
             return [structure.node_type, structure.edges]
         return ReadRow(given, arrays_of(structure, self.schema))
 
-    def _sized(self, row: ReadRow) -> ReadRow:
-        assert row.arrays is not None
-        count = len(row.arrays["x"])
+    def _sized(self, given: str, arrays: Arrays) -> ReadRow:
+        count = len(arrays["x"])
         if count <= self.config.most_nodes:
-            return row
-        return ReadRow(row.given, reason=f"{count} atoms or nodes, {self._most('most_nodes')}")
+            return ReadRow(given, arrays)
+        return ReadRow(given, reason=f"{count} atoms or nodes, {self._most('most_nodes')}")
 
     def _most(self, limit: str) -> str:
         return f"and this service takes at most {getattr(self.config, limit)}"

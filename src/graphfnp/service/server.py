@@ -1,18 +1,24 @@
-"""Serve until told to end, and then answer what was accepted."""
+"""Serve until told to end, and then answer what was accepted; how many connections, and how slow one may be."""
 
 import asyncio
+import resource
 import signal
 import socket
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.service.config import ServiceConfig
-from graphfnp.service.connections import BACKLOG, connections_allowed, protocol
 from graphfnp.service.logs import start_log
 from graphfnp.service.panel import PanelApp
+
+BACKLOG = 100  # connections that the system keeps until they are accepted; each needs a descriptor meanwhile
+SPARE = 150  # descriptors for the backlog, files, and pipes to the processes that read
 
 
 class PatientServer(uvicorn.Server):
@@ -74,3 +80,54 @@ def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer
     server.patience = config.drain_seconds
     telemetry.connections.set_function(lambda: len(server.server_state.connections))
     return server
+
+
+def connections_allowed(most: int) -> int:
+    """``most``, or fewer where the system has not enough descriptors for them."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft - BACKLOG - SPARE))
+
+
+def protocol(most: int, header_seconds: float, count: Callable[[str], None]) -> type[H11Protocol]:
+    """HTTP as uvicorn speaks it, with these limits; ``count`` is told "refused" or "slow" for each one closed."""
+
+    class Limited(H11Protocol):
+        """Beyond ``most`` a connection is closed at once; so is one whose request has no end of headers in time."""
+
+        timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            if len(self.connections) >= most:
+                count("refused")
+                self.transport = transport
+                transport.abort()
+                return
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._unwatch()
+            super().connection_lost(exc)
+
+        def _watch(self) -> None:
+            """The clock runs from the first byte, whatever drips in after it, until a request is whole."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._unwatch()
+            elif self.timer is None:
+                self.timer = self.loop.call_later(header_seconds, self._late)
+
+        def _unwatch(self) -> None:
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+
+        def _late(self) -> None:
+            self.timer = None
+            count("slow")
+            self.transport.abort()
+
+    return Limited

@@ -1,6 +1,7 @@
 """What the service counts, as Prometheus reads it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -10,6 +11,8 @@ from prometheus_client.registry import Collector
 from graphfnp.isolation.pool import Pool
 from graphfnp.prediction.records import OK
 
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -37,35 +40,26 @@ class Telemetry:
     """One registry for each service, so that several can live in one process."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "graphfnp_requests", "Requests answered, by route and status.", ["route", "status"], registry=registry
+        self.registry = CollectorRegistry()
+        counter: Any = partial(Counter, registry=self.registry)
+        gauge: Any = partial(Gauge, registry=self.registry)
+        histogram: Any = partial(Histogram, registry=self.registry)
+        self.requests = counter("graphfnp_requests", "Requests answered, by route and status.", ["route", "status"])
+        self.seconds = histogram(
+            "graphfnp_request_seconds", "From a request's first byte to its answer.", ["route"], buckets=SECONDS
         )
-        self.seconds = Histogram(
-            "graphfnp_request_seconds", "From a request's first byte to its answer.", ["route"],
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
-        self.open = Gauge("graphfnp_requests_open", "Requests accepted and not answered yet.", registry=registry)
-        self.rows = Counter("graphfnp_rows", "Rows answered, by status.", ["status"], registry=registry)
-        self.predicted = Counter(
-            "graphfnp_predicted_rows", "Rows predicted, by most probable class and verdict of the domain.",
-            ["class", "domain"], registry=registry,
-        )  # fmt: skip
-        self.batch_rows = Histogram(
-            "graphfnp_batch_rows", "Rows the model saw together.", ["kind"],
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=registry,
-        )  # fmt: skip
-        self.batch_seconds = Histogram(
-            "graphfnp_batch_seconds", "Time of one batch in the model thread.", ["kind"],
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
-        self.waiting = Gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.", registry=registry)
-
-        self.connections = Gauge("graphfnp_connections_open", "Connections that are open.", registry=registry)
-        self.closed = Counter(
-            "graphfnp_connections_closed", "Connections closed on arrival (refused) or without a request (slow).",
-            ["why"], registry=registry,
-        )  # fmt: skip
+        self.open = gauge("graphfnp_requests_open", "Requests accepted and not answered yet.")
+        self.rows = counter("graphfnp_rows", "Rows answered, by status.", ["status"])
+        said = "Rows predicted, by most probable class and verdict of the domain."
+        self.predicted = counter("graphfnp_predicted_rows", said, ["class", "domain"])
+        self.batch_rows = histogram("graphfnp_batch_rows", "Rows the model saw together.", ["kind"], buckets=ROWS)
+        self.batch_seconds = histogram(
+            "graphfnp_batch_seconds", "Time of one batch in the model thread.", ["kind"], buckets=SECONDS
+        )
+        self.waiting = gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.")
+        self.connections = gauge("graphfnp_connections_open", "Connections that are open.")
+        said = "Connections closed on arrival (refused) or without a request (slow)."
+        self.closed = counter("graphfnp_connections_closed", said, ["why"])
         for why in ("refused", "slow"):
             self.closed.labels(why)
 

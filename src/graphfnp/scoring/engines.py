@@ -1,23 +1,65 @@
-"""The engine ray: the same chunks through Ray Data, on this machine or on many; no disk need be shared."""
+"""Where chunks are scored: here, with processes that read ahead of the model, or through Ray Data, on many machines."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import torch
 
 from graphfnp.errors import InvalidRun
 from graphfnp.ray_session import ray_session
-from graphfnp.scoring.chunk import CHUNK, Chunk
-from graphfnp.scoring.panel import PanelScorer
+from graphfnp.scoring.rows import CHUNK, Chunk
 from graphfnp.scoring.scorer import Scorer
 
+Read = TypeVar("Read")
+AHEAD = 2  # chunks read for each process before the model needs them: they bound the memory
 _COLUMNS = pa.schema([("number", pa.int64()), ("start", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
 BESIDE = "beside "  # before the name of a column of descriptors
 
 
+def scored_locally(scorer: Scorer, chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, pa.Table]]:
+    """The records of each chunk, in order; ``workers`` processes read ahead, none: one does, when it is asked."""
+    with _one_thread():
+        if workers < 1:
+            yield from ((chunk, scorer.score(chunk)) for chunk in chunks)
+            return
+        for chunk, features in read_ahead(iter(chunks), scorer.read, workers):
+            yield chunk, scorer.score(chunk, features)
+
+
+def read_ahead(chunks: Iterator[Chunk], read: Callable[[Chunk], Read], workers: int) -> Iterator[tuple[Chunk, Read]]:
+    """Chunks with their features, in order; a thread waits for each process."""
+    waiting: deque[tuple[Chunk, Future[Read]]] = deque()
+    threads = ThreadPoolExecutor(workers)
+    try:
+        while True:
+            for chunk in islice(chunks, AHEAD * workers - len(waiting)):
+                waiting.append((chunk, threads.submit(read, chunk)))
+            if not waiting:
+                return
+            chunk, future = waiting.popleft()
+            yield chunk, future.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """How sums are shared out among threads shows in their last digits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def scored_by_ray(
-    scorer: Scorer | PanelScorer, chunks: Iterable[Chunk], workers: int, address: str | None = None
+    scorer: Scorer, chunks: Iterable[Chunk], workers: int, address: str | None = None
 ) -> Iterator[tuple[Chunk, pa.Table]]:
     """The records of each chunk, in any order; ``workers`` actors hold the model.
 
@@ -32,11 +74,8 @@ def scored_by_ray(
             raise InvalidRun(f"Ray: {last}", "a cluster that works", "look at Ray's logs, then run again") from error
 
 
-def _scored(
-    ray: Any, scorer: Scorer | PanelScorer, chunks: Iterable[Chunk], workers: int
-) -> Iterator[tuple[Chunk, pa.Table]]:
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+def _scored(ray: Any, scorer: Scorer, chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, pa.Table]]:
+    ray.data.DataContext.get_current().enable_progress_bars = False
     kept = {chunk.number: ray.put(_to_table(chunk)) for chunk in chunks}
     if not kept:
         return
@@ -66,7 +105,7 @@ class _Worker:
         import ray
 
         torch.set_num_threads(1)
-        self.scorer: Scorer | PanelScorer = ray.get(scorer) if isinstance(scorer, ray.ObjectRef) else scorer
+        self.scorer: Scorer = ray.get(scorer) if isinstance(scorer, ray.ObjectRef) else scorer
 
     def __call__(self, rows: pa.Table) -> pa.Table:
         return self.scorer.score(_to_chunk(rows))

@@ -1,0 +1,118 @@
+"""What a command is given: rows to predict or explain, labelled graphs of another file, and a label mix."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graphfnp.chemistry.read_smiles import read_molecule
+from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
+from graphfnp.datasets.load import is_name, load
+from graphfnp.datasets.split import seen_before
+from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.files import exists
+from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.problem import Problem
+from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, for_mix, mix_words, read_mix
+from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.runs.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was read of an input: graphs, the row of each, the rows that are none, and the columns beside them.
+
+    Rows are counted from 0, as in every record; the header of a file is no row, a blank line is one.
+    """
+
+    graphs: PackedGraphs | None
+    rows: list[int]
+    problems: tuple[Problem, ...] = ()
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.problems)
+
+    def without_larger(self, most_atoms: int) -> "Rows":
+        """Molecules of more atoms are refused, as the stream does; graphs that are none may have any size."""
+        graphs, rows = self.graphs, self.rows
+        if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
+            return self
+        suspects = torch.where(graphs.node_ptr.diff() > most_atoms)[0].tolist()  # hydrogens may be among their nodes
+        reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
+        refused = {g: Problem(rows[g], graphs.text[g], why) for g, why in reasons.items() if isinstance(why, str)}
+        if not refused:
+            return self
+        kept = [one for one in range(len(graphs)) if one not in refused]
+        chosen = graphs.select(torch.tensor(kept, dtype=torch.long))
+        return replace(
+            self, graphs=chosen, rows=[rows[one] for one in kept], problems=(*self.problems, *refused.values())
+        )
+
+
+def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
+    """Rows of SMILES (one a line), a file or a dataset's name, written as a model of this schema knows them."""
+    if reads_smiles(schema) and not exists(source) and not is_name(source):
+        graphs, rows, problems = graphs_from_smiles(source.splitlines() or [source], schema=schema)
+        if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
+            return Rows(graphs, rows.tolist(), problems)
+    loaded = load(
+        source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
+        features=schema.descriptors,
+    )  # fmt: skip
+    own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
+    if schema.has_atom_features or not reads_smiles(schema) or not loaded.graphs.schema.has_atom_features:
+        return Rows(loaded.graphs, own, loaded.problems, loaded.columns)
+    graphs, rows, problems = graphs_from_smiles(loaded.graphs.text or (), schema=schema)
+    refused = tuple(Problem(own[one.row], one.given, one.reason) for one in problems)
+    return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
+
+
+def unseen_graphs(
+    run: Run, source: str, options: Mapping[str, Any], data: Path | None, seed: int
+) -> tuple[PackedGraphs, str]:
+    """The graphs the model was not trained on, and a sentence on the others; none: an empty one.
+
+    Columns and labels are called as in training, unless ``options`` say otherwise.
+    """
+    own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
+    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
+    graphs = load(source, data=data, seed=seed, **chosen).graphs
+    seen = seen_before(graphs, _trained_on(run, data))
+    count = int(seen.sum())
+    if not count:
+        return graphs, ""
+    if count == len(graphs):
+        raise InvalidGraphs(
+            f"{source}, whose {count} graphs are all among those the model was trained on",
+            "graphs the model has not seen",
+            "give others: what it was trained on says nothing about how right it is",
+        )
+    return graphs.select((~seen).nonzero()[:, 0]), f"{count} of {len(graphs)} graphs were trained on"
+
+
+def _trained_on(run: Run, data: Path | None) -> Sequence[str]:
+    """Texts of the training graphs: of the run's own data if they are here, else those kept with the model."""
+    try:
+        texts = run.dataset(data).train.text
+    except (MissingData, OSError):
+        texts = None
+    return texts or (run.model.domain and run.model.domain.text) or ()
+
+
+def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | None = None) -> TrainedModel:
+    """The model for the label mix a user asks for; ``graphs`` are those whose mix may be estimated."""
+    if mix is None:
+        return model
+    names, usual = model.classifier.schema.class_names, assumed_mix(model)
+    if mix == ESTIMATE and graphs is not None:
+        return for_mix(model, estimated_mix(model, predict(model, graphs)))
+    return for_mix(model, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
+
+
+def mix_line(model: TrainedModel) -> str:
+    """What the probabilities assume, with the names of the classes."""
+    return f"probabilities are for this label mix: {mix_words(assumed_mix(model), model.classifier.schema.class_names)}"
