@@ -23,7 +23,7 @@ from graphfnp.prediction.provenance import Provenance
 from graphfnp.randomness import isolated
 from graphfnp.settings import to_json
 
-NUM_DRAWS = 32  # quasi-random draws about as accurate as 100 plain ones: benchmarks/prediction.py
+NUM_DRAWS = 32  # quasi-random draws, as accurate as about 65 plain ones: benchmarks/prediction.py
 BATCH_SIZE = 256
 NODE_BUDGET = 16384
 
