@@ -18,6 +18,7 @@ VERDICTS = {
     "holds": "hold", "holds in the mean, not significant": "hold in the mean but not significantly",
     "does not hold": "do not hold", "not run": "have not been run",
 }  # fmt: skip
+NAMED = 2  # methods that are ahead, in a sentence
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
@@ -96,7 +97,9 @@ def places(results: Results, measure: str) -> list[str]:
         if means.keys() >= {OURS, *single_models(name, "gcn")}:
             order = sorted(means, key=means.__getitem__)
             ahead = order[: order.index(OURS)]
-            after = f", after {' and '.join(f'{one} {means[one]:.3f}' for one in ahead)}" if ahead else ""
+            named = [f"{one} {means[one]:.3f}" for one in ahead[:NAMED]]
+            named += [f"{len(ahead) - NAMED} more"] if len(ahead) > NAMED else []
+            after = f", after {', '.join(named)}" if named else ""
             said.append(f"number {len(ahead) + 1} of {len(order)} on {name} ({means[OURS]:.3f}{after})")
     return said
 
