@@ -76,12 +76,17 @@ def row(work: str, ours: str, peer: str = "", ratio: float | None = None, aim: s
     return {"work": work, "ours": ours, "peer": peer, "ratio": shown, "aim": aim, "floor": floor}
 
 
+def _without_folders(argument: str) -> str:
+    """Where something lies on this machine is nobody's business."""
+    return Path(argument).name if Path(argument).is_absolute() else argument
+
+
 def record(name: str, ratios: Mapping[str, float], table: Sequence[dict] = (), **facts: Any) -> None:
     """Write ``benchmarks/results/NAME.json``: the ratios, and what they were measured on."""
     RESULTS.mkdir(exist_ok=True)
     content = {
         "benchmark": name,
-        "command": f"python {' '.join([f'benchmarks/{Path(sys.argv[0]).name}', *sys.argv[1:]])}",
+        "command": f"python {' '.join([f'benchmarks/{Path(sys.argv[0]).name}', *map(_without_folders, sys.argv[1:])])}",
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
         "cores": os.cpu_count(),
