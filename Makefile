@@ -55,7 +55,7 @@ bundles: $(STAMP)  # trains the models that ship with the package again, an hour
 	$(BIN)/graphfnp bundle $(ARGS)
 
 BENCHMARKS ?= start_up whole_file growth service isolation 'featurising --processes 2' prediction 'prediction --dataset bbbp' batching \
-	epoch decoder_likelihood explaining 'explainers --graphs 3 --epochs 3'
+	epoch processes decoder_likelihood explaining 'explainers --graphs 3 --epochs 3'
 CHEMPROP ?= runs/chemprop
 bench: $(STAMP)  # every row of the table of benchmarks/README.md; chemprop runs in CHEMPROP, an environment of its own
 	for name in $(BENCHMARKS); do set -- $$name; script=$$1; shift; echo "== $$script $$*"; \

@@ -10,7 +10,7 @@ README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 ORDER = (
     "start_up", "whole_file", "growth", "service", "isolation", "featurising", "prediction", "prediction_bbbp",
-    "batching", "epoch", "decoder_likelihood", "explaining", "explainers",
+    "batching", "epoch", "processes", "decoder_likelihood", "explaining", "explainers",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def pick(predictions: Predictions, graphs: PackedGraphs, count: int, find: int |
     learn, or the upper end of the 90 % interval of the probability of the class that one wants to ``find``.
     """
     if not 0 < count <= len(graphs):
-        raise InvalidConfig(f"{count} of {len(graphs)} graphs to pick", "1 up to all of them", "pick fewer, or any")
+        raise InvalidConfig(f"{count} of {len(graphs)} graphs to pick", "1 up to all of them", "pick another number")
     use = predictions.total_uncertainty if find is None else predictions.interval()[:, find, 1]
     bits = None if graphs.schema.is_continuous else fingerprints(graphs)  # numbers have no neighbourhoods to compare
     left, alike, picked = use.double() + 1e-9, torch.zeros(len(graphs)), []
