@@ -82,7 +82,7 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         cards.append(Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size))
     write_json(folder / "generated.json", records)
     lead = (
-        "Graphs that stand for a class. They explain the model, not an input, and unless cut out need not be real.",
+        "Graphs that stand for a class. They explain the model, not an input. Those that were built may not exist in nature.",
     )
     groups = grouped(cards, labels, schema)
     write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
