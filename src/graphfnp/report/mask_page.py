@@ -81,9 +81,7 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         heading = f"{schema.class_names[label]}, {percent(sure)}"
         cards.append(Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size))
     write_json(folder / "generated.json", records)
-    lead = (
-        "Graphs that stand for a class. They explain the model, not an input. Those that were built may not exist in nature.",
-    )
+    lead = ("Graphs that stand for a class. They explain the model, not an input. Built ones may not exist in nature.",)
     groups = grouped(cards, labels, schema)
     write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
     return records
