@@ -12,7 +12,7 @@ import torch
 from lightning_fabric import Fabric
 
 from graphfnp.methods.registry import make_classifier
-from graphfnp.training.train import train
+from graphfnp.training.train import leave_processes, train
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 
@@ -24,7 +24,9 @@ def fingerprints(fabric: Fabric) -> list[list[float]]:
     training = train(classifier, graphs, graphs, replace(TINY_TRAINING, epochs=3), fabric=fabric)
     weights = sum(float(tensor.double().abs().sum()) for tensor in training.model.classifier.state_dict().values())
     own = torch.tensor([weights, training.history[-1]["validation_nll"]], dtype=torch.double)
-    return fabric.all_gather(own).view(-1, 2).tolist()
+    gathered = fabric.all_gather(own).view(-1, 2).tolist()
+    leave_processes()
+    return gathered
 
 
 def test_two_processes_end_with_the_same_model() -> None:
@@ -40,6 +42,7 @@ def weights(fabric: Fabric) -> list[float]:
     overrides = small("vanilla", **{"backbone.batch_norm": False})
     classifier = make_classifier("vanilla", TYPED, overrides)
     training = train(classifier, graphs, graphs, replace(TINY_TRAINING, epochs=3), fabric=fabric)
+    leave_processes()
     return torch.cat([w.double().flatten() for w in training.model.classifier.state_dict().values()]).tolist()
 
 
@@ -81,3 +84,20 @@ def test_the_command_line_trains_in_two_processes(launcher: str, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["num_graphs"] == 40
     assert done.stdout.count("accuracy") == 1  # one process speaks
+    assert done.stderr.count("classes in their order") == 1
+
+
+@pytest.mark.slow
+def test_two_processes_train_a_model_for_each_endpoint_and_print_one_document(tmp_path: Path) -> None:
+    source = tmp_path / "two.csv"
+    source.write_text(
+        "smiles,a,b\n" + "".join(f"{'C' * (i + 1)}{'NO'[i % 2]},{i % 2},{i // 2 % 2}\n" for i in range(40))
+    )
+    words = ["train", str(source), "--label", "a,b", "--devices", "2", "--epochs", "2", "--split", "random"]
+    done = subprocess.run(
+        [sys.executable, "-m", "graphfnp", *words, "--no-report", "--json", "--out", str(tmp_path / "run")],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) == {"a", "b"}
+    assert (tmp_path / "run" / "panel.json").exists()

@@ -1,6 +1,7 @@
 """What each subcommand does, once the heavy libraries may be imported."""
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from graphfnp.runs.panel import endpoint_folders, write_panel
 from graphfnp.runs.run import Plan, Run, Start, execute
 from graphfnp.settings import by_owner, with_overrides
 from graphfnp.training.config import TrainingConfig, enough_epochs
+from graphfnp.training.train import leave_processes
 
 DEMO = Plan(
     "ba2motifs",
@@ -89,6 +91,9 @@ def train(
     data: Path | None,
     flags: Flags,
 ) -> None:
+    ranks = [os.environ.get(rank, "0") for rank in ("RANK", "NODE_RANK", "LOCAL_RANK")]
+    first = flags.devices == 1 or set(ranks) == {"0"}
+    out.quiet = err.quiet = not first  # of several processes one speaks
     plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
     chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
@@ -103,10 +108,12 @@ def train(
             err.rule(label)
             endpoint = replace(plan, data_options={**plan.data_options, "label": label})
             metrics[label] = _train(endpoint, folder / place, data, flags, chosen)
-        write_panel(folder, folders)
+        if first:
+            write_panel(folder, folders)
         say(f"panel   {folder}")
-    if flags.as_json and metrics is not None:
+    if flags.as_json and first:
         typer.echo(json.dumps(metrics, indent=1))
+    leave_processes()
 
 
 def _train(
@@ -123,7 +130,7 @@ def _train(
     precision: Any = flags.precision  # Fabric checks it
     fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
-    with training_progress(quiet=flags.as_json or fabric.global_rank > 0) as watch:
+    with training_progress(quiet=flags.as_json or err.quiet) as watch:
         run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
     if fabric.global_rank:
         return None

@@ -5,5 +5,5 @@ PUBLIC = {  # what other packages may use, by module
     "config": "TrainingConfig enough_epochs",
     "start": "backbone_settings start_from",
     "state": "STATE_FILE",
-    "train": "Event Training one_process train",
+    "train": "Event Training leave_processes one_process train",
 }
