@@ -204,13 +204,28 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
     opening = pages["results.md"]
     assert opening.startswith("# Results\n\n")
     sentences = opening.splitlines()[2]
-    assert "GraphFNP is number 1 of 16 on bbbp (0.500)" in sentences, "all have one NLL, and it comes first"
+    assert "the first of all single models with a GCN on 1 of 1 datasets" in sentences, "all have one NLL"
+    assert "| bbbp | 1 of 16 | 0.500 |  | 1 of 16 | 0.500 |  |" in opening
     assert "have not been run" in sentences
     for name, table in TABLES.items():
         assert f"[{table.title}](results-{name}.md)" in opening
         assert pages[f"results-{name}.md"].startswith(f"# {table.title}\n")
     assert all(f"**{name}**" in opening for name in COLUMNS)
     assert "| vanilla |" in pages["results-calibration.md"]
+
+
+def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):
+    ablation = TABLES["ablation"].only(columns=["bbbp", "sst2"], methods=["graphfnp", "w/o C"])
+    results = results_of(tmp_path)
+    while missing := ablation.missing(results):
+        for cell in missing:
+            doubts = cell.overrides.get("ablation") != "C"
+            helped = cell.dataset == "bbbp"
+            results.add(cell, record(cell, nll=0.5 if doubts == helped else 0.6))
+    page = documents(results)["results.md"]
+    assert "lowers the NLL on bbbp, and raises it on sst2." in page
+    assert "| sst2 | 0.25 | 0.600 | 0.500 |" in page
+    assert "What its doubt" not in documents(results_of(tmp_path / "empty"))["results.md"]
 
 
 def test_slow_explainers_have_fewer_seeds_and_explain_vanilla(tmp_path):

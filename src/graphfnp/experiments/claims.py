@@ -210,3 +210,30 @@ def ranks(results: Results, names: Sequence[str], backbone: str = "gcn") -> Rank
             against[method][name] = corrected
     splits = sum(len(found[place][OURS][names[0]]) for place in places)
     return Ranks(tuple(places), splits, means if places else {}, differ, against if places else {})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where GraphFNP's mean stands among all single models on a dataset."""
+
+    dataset: str
+    ours: float
+    models: int
+    ahead: dict[str, float]  # the best first
+
+    @property
+    def number(self) -> int:
+        return len(self.ahead) + 1
+
+
+def places(results: Results, measure: str, backbone: str = "gcn") -> list[Place]:
+    """On each dataset where all single models are complete; the lowest mean is the first."""
+    cells, found = _complete_rows(results, backbone), []
+    for name in DATASETS:
+        models = (OURS, *single_models(name, backbone))
+        if all((name, model) in cells for model in models):
+            means = {model: _mean(cells[name, model], measure) for model in models}
+            ahead = {model: mean for model, mean in means.items() if mean < means[OURS]}
+            ordered = dict(sorted(ahead.items(), key=lambda item: item[1]))
+            found.append(Place(name, means[OURS], len(means), ordered))
+    return found

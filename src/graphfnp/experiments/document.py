@@ -4,11 +4,19 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from graphfnp.experiments.claims import DATASETS, ENSEMBLE, OURS, claims, single_models
+from graphfnp.experiments.claims import claims, places
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
-from graphfnp.experiments.render import render, render_choices, render_claims, render_outstanding, render_ranks
+from graphfnp.experiments.render import (
+    render,
+    render_choices,
+    render_claims,
+    render_doubt,
+    render_outstanding,
+    render_places,
+    render_ranks,
+)
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES
@@ -18,7 +26,6 @@ VERDICTS = {
     "holds": "hold", "holds in the mean, not significant": "hold in the mean but not significantly",
     "does not hold": "do not hold", "not run": "have not been run",
 }  # fmt: skip
-NAMED = 2  # methods that are ahead, in a sentence
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
@@ -38,8 +45,9 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
     links = "\n".join(f"* [{table.title}]({page_name(name)})" for name, table in TABLES.items())
     opening = [
-        "# Results", " ".join(sentences(results)), figures, render_ranks(results), render_claims(results),
-        f"## Tables\n\n{links}", _rules(), render_choices(results), render_outstanding(results),
+        "# Results", " ".join(sentences(results)), render_places(results), figures, render_doubt(results),
+        render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(), render_choices(results),
+        render_outstanding(results),
     ]  # fmt: skip
     pages = {page_name(): opening}
     for name, table in TABLES.items():
@@ -66,11 +74,13 @@ def sentences(results: Results) -> list[str]:
         f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
         "chose anything."
     ]
-    if placed := places(results, "nll"):
-        said += [
-            f"By test NLL among single models with a GCN, each with a temperature, GraphFNP is {'; '.join(placed)}.",
-            f"Without a temperature it is {'; '.join(places(results, 'nll_raw'))}.",
-        ]
+    raw, soft = (places(results, measure) for measure in ("nll_raw", "nll"))
+    if soft:
+        first = [sum(not place.ahead for place in found) for found in (raw, soft)]
+        said.append(
+            f"By test NLL GraphFNP is the first of all single models with a GCN on {first[0]} of {len(raw)} datasets "
+            f"as it stands, and on {first[1]} if each method has a temperature."
+        )
     said.append(f"Of {len(judged)} claims so many {counts}.")
     links = [
         f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
@@ -82,25 +92,6 @@ def sentences(results: Results) -> list[str]:
     if missing:
         hours = sum(one.core_hours for one in missing)
         said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
-    return said
-
-
-def places(results: Results, measure: str) -> list[str]:
-    """On each dataset where all single models are complete: the rank of GraphFNP's mean, and those before it."""
-    rows: dict[str, dict[str, float]] = {}
-    for entry in summaries(TABLES["calibration"].only(backbones=["gcn"]), results):
-        if entry["complete"] and entry["method"] != ENSEMBLE:
-            rows.setdefault(entry["dataset"], {})[entry["method"]] = entry[f"{measure}_mean"]
-    said = []
-    for name in DATASETS:
-        means = rows.get(name, {})
-        if means.keys() >= {OURS, *single_models(name, "gcn")}:
-            order = sorted(means, key=means.__getitem__)
-            ahead = order[: order.index(OURS)]
-            named = [f"{one} {means[one]:.3f}" for one in ahead[:NAMED]]
-            named += [f"{len(ahead) - NAMED} more"] if len(ahead) > NAMED else []
-            after = f", after {', '.join(named)}" if named else ""
-            said.append(f"number {len(ahead) + 1} of {len(order)} on {name} ({means[OURS]:.3f}{after})")
     return said
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from graphfnp.experiments.claims import claims, ranks
+from graphfnp.experiments.claims import claims, places, ranks
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS
 from graphfnp.experiments.results import Results
@@ -39,7 +39,7 @@ def published(table: str, dataset: str, backbone: str, method: str, measure: str
     return _all().get((table, AS_IN_PAPER.get(dataset, dataset), backbone, method, measure))
 
 
-OURS = "graphfnp"
+OURS, WITHOUT_DRAWS = "graphfnp", "w/o C"
 PERFORMANCE = {"AUROC": "auroc", "accuracy": "accuracy"}
 CALIBRATION = {"ECE raw": "ece_raw", "ECE": "ece", "NLL": "nll", "Brier": "brier", **PERFORMANCE}
 RATIONALES = {
@@ -207,6 +207,53 @@ def render_claims(results: Results) -> str:
     )
 
 
+def render_places(results: Results) -> str:
+    """GraphFNP among the single models on each complete dataset, without and with a temperature."""
+    rows = []
+    for raw, soft in zip(places(results, "nll_raw"), places(results, "nll"), strict=True):
+        cells = [raw.dataset]
+        for place in (raw, soft):
+            best = ", ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
+            cells += [f"{place.number} of {place.models}", f"{place.ours:.3f}", best]
+        rows.append(cells)
+    heads = ["", "place, raw", "NLL, raw", "the best, if others", "place, soft", "NLL, soft", "the best, if others"]
+    return markdown(heads, rows) if rows else ""
+
+
+def render_doubt(results: Results) -> str:
+    """What GraphFNP's doubt gains and costs: the method beside itself with kappa in the place of drawn links."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for group in TABLES["ablation"].only(backbones=["gcn"], methods=[OURS, WITHOUT_DRAWS]).groups():
+        entry = summary(group, results)
+        if entry is not None and entry["complete"]:
+            found.setdefault(group.column.name, {})[entry["method"]] = entry
+    pairs = {name: (row[OURS], row[WITHOUT_DRAWS]) for name, row in found.items() if len(row) == 2}
+    if not pairs:
+        return ""
+    rows = [
+        [
+            name, f"{drawn['unreached_mean']:.2f}",
+            *(f"{one[f'{way}_mean']:.3f}" for way in ("nll_raw", "nll", "nll_free") for one in (drawn, mean)),
+            *(f"{100 * one['auroc_mean']:.1f}" for one in (drawn, mean)),
+        ]
+        for name, (drawn, mean) in pairs.items()
+    ]  # fmt: skip
+    heads = ["", "p0", *(f"{of}{how}" for of in ("NLL raw", "NLL", "NLL free", "AUROC") for how in ("", ", w/o C"))]
+    gains = [name for name, (drawn, mean) in pairs.items() if drawn["nll_raw_mean"] < mean["nll_raw_mean"]]
+    costs = [name for name in pairs if name not in gains]
+    said = [
+        "GraphFNP draws the links between a graph and the rationales. A draw without any link answers with the prior, "
+        "so a share p0 of every answer is doubt, whatever the network says; the table has its mean on validation graphs. "
+        "*w/o C* is the same method with the probabilities of the links in the place of draws: all links count a "
+        "little, and nothing is left to the prior.",
+        f"Before a temperature the doubt lowers the NLL on {', '.join(gains) or 'no dataset'}, "
+        f"and raises it on {', '.join(costs) or 'none'}.",
+        "A temperature of at least 1 gives every rival doubt too, and cannot take any from GraphFNP; a free one can.",
+        "Graphs are ranked by p0 as much as by what the network says, and p0 knows less of the class: see AUROC.",
+    ]
+    return f"## What its doubt gains and costs\n\n{' '.join(said)}\n\n{markdown(heads, rows)}"
+
+
 def render_ranks(results: Results) -> str:
     """All methods in one table, the best first: a newcomer's first look."""
     chosen = {heading: measure for heading, measure in CALIBRATION.items() if measure != "ece_raw"}
@@ -224,8 +271,8 @@ def render_ranks(results: Results) -> str:
     ]
     where = (
         f"Mean rank of {len(rows)} methods (1 is best) over {len(found.places)} columns, {found.splits} splits: "
-        f"{', '.join(found.places)}. That all are alike has p = {_p(found.friedman['nll'])} for NLL (Friedman). *p*: "
-        "NLL against GraphFNP over all splits (Wilcoxon, Holm)."
+        f"{', '.join(found.places)}. That all are alike has p {_p(found.friedman['nll'], '= ')} for NLL (Friedman). "
+        "*p*: NLL against GraphFNP over all splits (Wilcoxon, Holm)."
     )
     return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
 
@@ -247,8 +294,8 @@ def render_outstanding(results: Results) -> str:
     return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
 
 
-def _p(value: float | None) -> str:
-    return "" if value is None else "< .001" if value < 0.001 else f"{value:.3f}"
+def _p(value: float | None, equals: str = "") -> str:
+    return "" if value is None else "< .001" if value < 0.001 else f"{equals}{value:.3f}"
 
 
 def render_choices(results: Results) -> str:
