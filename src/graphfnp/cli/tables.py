@@ -16,7 +16,8 @@ from graphfnp.experiments.claims import claims
 from graphfnp.experiments.document import costs, documents, page_name
 from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster
 from graphfnp.experiments.outstanding import outstanding
-from graphfnp.experiments.render import render, render_claims, render_outstanding
+from graphfnp.experiments.overview import render_claims, render_outstanding
+from graphfnp.experiments.render import render
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES, Table

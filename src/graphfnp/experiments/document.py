@@ -7,9 +7,7 @@ from pathlib import Path
 from graphfnp.experiments.claims import claims, places
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
-from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
-from graphfnp.experiments.render import (
-    render,
+from graphfnp.experiments.overview import (
     render_choices,
     render_claims,
     render_doubt,
@@ -17,6 +15,8 @@ from graphfnp.experiments.render import (
     render_places,
     render_ranks,
 )
+from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
+from graphfnp.experiments.render import render
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES

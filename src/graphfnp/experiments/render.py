@@ -7,12 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from graphfnp.experiments.claims import claims, places, ranks
-from graphfnp.experiments.outstanding import outstanding
-from graphfnp.experiments.protocol import COLUMNS
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import MORE_IS_BETTER, paired, summary
-from graphfnp.experiments.tables import TABLES, Group, Table
+from graphfnp.experiments.tables import Group, Table
 
 AS_IN_PAPER = {"github_egos": "github", "bbbp-256": "bbbp", "bace-256": "bace"}  # our column beside the paper's
 STAND_INS = ("github_egos",)  # other graphs than the paper's: its numbers stand there, and nothing is subtracted
@@ -39,7 +36,6 @@ def published(table: str, dataset: str, backbone: str, method: str, measure: str
     return _all().get((table, AS_IN_PAPER.get(dataset, dataset), backbone, method, measure))
 
 
-OURS, WITHOUT_DRAWS = "graphfnp", "w/o C"
 PERFORMANCE = {"AUROC": "auroc", "accuracy": "accuracy"}
 CALIBRATION = {"ECE raw": "ece_raw", "ECE": "ece", "NLL": "nll", "Brier": "brier", **PERFORMANCE}
 RATIONALES = {
@@ -106,7 +102,7 @@ def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[s
     }
     compared = judged.get(name, "nll")
     others = {group.row.against for group in groups}
-    other = "GraphFNP" if others == {OURS} else "without"
+    other = "GraphFNP" if others == {"graphfnp"} else "without"
     heads = ["method", *chosen, f"{dict(zip(chosen.values(), chosen, strict=True))[compared]} - {other} (p)"]
     heads += ["cost"] if name == "calibration" and costs else []
     heads += ["in the paper", "difference"] if name in BESIDE_PUBLISHED else []
@@ -188,127 +184,3 @@ def _missing(table: Table, results: Results) -> str:
         begun += [f"{untouched} {'row' if untouched == 1 else 'rows'} not begun"] if untouched else []
         parts.append(f"* {place}: {', '.join(begun)}")
     return "Missing:\n\n" + "\n".join(parts)
-
-
-def render_claims(results: Results) -> str:
-    judged = claims(results)
-    waiting = sum(claim.holds is None for claim in judged)
-    rows = [
-        [claim.sentence, claim.verdict if claim.holds else f"**{claim.verdict}**", _p(claim.p), claim.numbers]
-        for claim in judged
-        if claim.holds is not None
-    ]
-    about = (
-        f"{len(judged)} claims, of which {waiting} have not been run (`graphfnp table claims --json` lists them all). "
-        "*p*: one-sided paired t-test against the hardest rival, after Holm's correction over all claims that have one."
-    )
-    return f"## Claims\n\n{about}" + (
-        f"\n\n{markdown(['claim (GCN, soft)', '', 'p', 'numbers'], rows)}" if rows else ""
-    )
-
-
-def render_places(results: Results) -> str:
-    """GraphFNP among the single models on each complete dataset, without and with a temperature."""
-    rows = []
-    for raw, soft in zip(places(results, "nll_raw"), places(results, "nll"), strict=True):
-        cells = [raw.dataset]
-        for place in (raw, soft):
-            best = ", ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
-            cells += [f"{place.number} of {place.models}", f"{place.ours:.3f}", best]
-        rows.append(cells)
-    heads = ["", "place, raw", "NLL, raw", "the best, if others", "place, soft", "NLL, soft", "the best, if others"]
-    return markdown(heads, rows) if rows else ""
-
-
-def render_doubt(results: Results) -> str:
-    """What GraphFNP's doubt gains and costs: the method beside itself with kappa in the place of drawn links."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for group in TABLES["ablation"].only(backbones=["gcn"], methods=[OURS, WITHOUT_DRAWS]).groups():
-        entry = summary(group, results)
-        if entry is not None and entry["complete"]:
-            found.setdefault(group.column.name, {})[entry["method"]] = entry
-    pairs = {name: (row[OURS], row[WITHOUT_DRAWS]) for name, row in found.items() if len(row) == 2}
-    if not pairs:
-        return ""
-    rows = [
-        [
-            name, f"{drawn['unreached_mean']:.2f}",
-            *(f"{one[f'{way}_mean']:.3f}" for way in ("nll_raw", "nll", "nll_free") for one in (drawn, mean)),
-            *(f"{100 * one['auroc_mean']:.1f}" for one in (drawn, mean)),
-        ]
-        for name, (drawn, mean) in pairs.items()
-    ]  # fmt: skip
-    heads = ["", "p0", *(f"{of}{how}" for of in ("NLL raw", "NLL", "NLL free", "AUROC") for how in ("", ", w/o C"))]
-    gains = [name for name, (drawn, mean) in pairs.items() if drawn["nll_raw_mean"] < mean["nll_raw_mean"]]
-    costs = [name for name in pairs if name not in gains]
-    said = [
-        "GraphFNP draws the links between a graph and the rationales. A draw without any link answers with the prior, "
-        "so a share p0 of every answer is doubt, whatever the network says; the table has its mean on validation graphs. "
-        "*w/o C* is the same method with the probabilities of the links in the place of draws: all links count a "
-        "little, and nothing is left to the prior.",
-        f"Before a temperature the doubt lowers the NLL on {', '.join(gains) or 'no dataset'}, "
-        f"and raises it on {', '.join(costs) or 'none'}.",
-        "A temperature of at least 1 gives every rival doubt too, and cannot take any from GraphFNP; a free one can.",
-        "Graphs are ranked by p0 as much as by what the network says, and p0 knows less of the class: see AUROC.",
-    ]
-    return f"## What its doubt gains and costs\n\n{' '.join(said)}\n\n{markdown(heads, rows)}"
-
-
-def render_ranks(results: Results) -> str:
-    """All methods in one table, the best first: a newcomer's first look."""
-    chosen = {heading: measure for heading, measure in CALIBRATION.items() if measure != "ece_raw"}
-    found = ranks(results, list(chosen.values()))
-    if not found.places:
-        return ""
-    best = {measure: min(row[measure] for row in found.mean.values()) for measure in chosen.values()}
-    rows = [
-        [
-            method,
-            *(f"**{row[m]:.1f}**" if row[m] == best[m] else f"{row[m]:.1f}" for m in chosen.values()),
-            _p(found.wilcoxon.get(method, {}).get("nll")),
-        ]
-        for method, row in sorted(found.mean.items(), key=lambda item: item[1]["nll"])
-    ]
-    where = (
-        f"Mean rank of {len(rows)} methods (1 is best) over {len(found.places)} columns, {found.splits} splits: "
-        f"{', '.join(found.places)}. That all are alike has p {_p(found.friedman['nll'], '= ')} for NLL (Friedman). "
-        "*p*: NLL against GraphFNP over all splits (Wilcoxon, Holm)."
-    )
-    return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
-
-
-def render_outstanding(results: Results) -> str:
-    """What is missing, and what it would cost."""
-    found = outstanding(TABLES.values(), results)
-    if not found:
-        return "## Not run\n\nNothing is missing."
-    rows = [
-        [one.table, one.place, str(one.cells), f"{one.core_hours:.1f}", str(one.unknown) if one.unknown else ""]
-        for one in found
-    ]
-    about = (
-        f"{sum(one.cells for one in found)} cells have not been run under the present rule. Core-hours by the median "
-        "of finished cells alike, or else of an earlier rule's (`results/seconds.json`); *unknown*: cells without any. "
-        "Cells that several tables share stand with the first; settings not chosen yet may add a few."
-    )
-    return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
-
-
-def _p(value: float | None, equals: str = "") -> str:
-    return "" if value is None else "< .001" if value < 0.001 else f"{equals}{value:.3f}"
-
-
-def render_choices(results: Results) -> str:
-    """What every method was run with, and the validation NLL of all that was tried."""
-    rows = []
-    for group in TABLES["calibration"].groups():
-        choice = group.choice(results)
-        if choice.overrides is not None and COLUMNS[group.column.name].tuned_as is None:
-            tried = "; ".join(f"{_settings(one.overrides)}: {one.nll:.3f}" for one in choice.tried)
-            rows.append([group.name, _settings(choice.overrides), tried])
-    heads = ["where", "chosen", "tried: validation NLL"]
-    return "## Choices made on validation\n\n" + markdown(heads, rows) if rows else ""
-
-
-def _settings(overrides: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.rpartition('.')[2]} {value:g}" for name, value in overrides.items())
