@@ -21,7 +21,7 @@ def test_threshold_is_where_the_weights_reach_the_level():
     """Weights 1, 1, 2, 4 of scores .1 .2 .3 .4, and 2 of the graph: half of 10 is reached at .4, .4 of it at .3."""
     weight = torch.tensor([1.0, 1.0, 2.0, 4.0]).double()
     ratio = DensityRatio(torch.tensor([1.0]).double(), torch.tensor(0.0).double())
-    sets = WeightedConformal(((0.1, 0.2, 0.3, 0.4),), True, weight.log()[:, None], ratio)
+    sets = WeightedConformal(((0.1, 0.2, 0.3, 0.4),), True, weight.log()[:, None], ratio=ratio)
     probabilities, here = torch.tensor([[0.71], [0.69], [0.61], [0.59]]).double(), torch.full((4,), 2.0).double()
     assert sets.sets(probabilities, 0.4, here)[:, 0].tolist() == [True, False, False, False]
     assert sets.sets(probabilities, 0.5, here)[:, 0].tolist() == [True, True, True, False]
@@ -34,7 +34,7 @@ def test_equal_weights_give_the_plain_sets():
     probabilities, y = torch.rand(200, 3, generator=generator).softmax(-1), torch.arange(200) % 3
     plain = fit_conformal(probabilities, y, True, torch.randn(200, 4, generator=generator))
     same = DensityRatio(torch.zeros(4).double(), torch.zeros(()).double())
-    weighted = WeightedConformal(plain.scores, True, plain.embedding, same)
+    weighted = WeightedConformal(plain.scores, True, plain.embedding, ratio=same)
     for level in (0.5, 0.8, 0.9, 0.99):
         assert torch.equal(weighted.sets(probabilities, level, torch.ones(200)), plain.sets(probabilities, level))
 
@@ -65,7 +65,7 @@ def test_sets_hold_under_a_shift_of_the_graphs_where_plain_ones_do_not():
         there, predicted, truth = drawn(600, 1.0, generator)
         plain = fit_conformal(probabilities, y, True, x)
         ratio = fit_ratio(x.double(), there.double())
-        weighted = WeightedConformal(plain.scores, True, plain.embedding, ratio)
+        weighted = WeightedConformal(plain.scores, True, plain.embedding, ratio=ratio)
         for name, sets in (("plain", plain.sets(predicted)), ("weighted", weighted.sets(predicted, 0.9, ratio(there)))):
             covered[name].append(conformal_scores(sets, truth)["coverage"])
     plain_mean, weighted_mean = (sum(covered[name]) / 20 for name in covered)

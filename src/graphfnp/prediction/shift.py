@@ -37,10 +37,10 @@ class WeightedConformal(Conformal):
     sum_{i: s_i <= s} w(x_i) >= level (sum_i w(x_i) + w(x)); infinite where there is none.
     """
 
-    ratio: DensityRatio | None = field(default=None, compare=False)
+    ratio: DensityRatio = field(compare=False, kw_only=True)
 
-    def density_ratio(self, embedding: Tensor) -> Tensor | None:
-        return None if self.ratio is None else self.ratio(embedding)
+    def density_ratio(self, embedding: Tensor) -> Tensor:
+        return self.ratio(embedding)
 
     def sets(self, probabilities: Tensor, level: float = LEVEL, density_ratio: Tensor | None = None) -> Tensor:
         self.thresholds(level)  # refuses what is no level
@@ -63,12 +63,10 @@ class WeightedConformal(Conformal):
         )
 
     def to_json(self) -> dict:
-        assert self.ratio is not None
         return {**super().to_json(), "slope": self.ratio.slope.tolist(), "offset": float(self.ratio.offset)}
 
     def _weights(self) -> tuple[Tensor, ...]:
         """[n] of the held-out graphs of each class."""
-        assert self.ratio is not None
         assert self.embedding is not None
         return self.ratio(self.embedding).split([len(scores) for scores in self.scores])
 
@@ -88,7 +86,7 @@ def weighted_for(model: TrainedModel, graphs: PackedGraphs, seed: int = 0) -> Tr
     here = collect(model.classifier, matching(graphs, model.classifier.schema), 1, seed).embedding
     held_out, sets = model.conformal.embedding, model.conformal
     ratio = fit_ratio(held_out.double(), here.double())
-    return replace(model, conformal=WeightedConformal(sets.scores, sets.held_back, held_out, ratio))
+    return replace(model, conformal=WeightedConformal(sets.scores, sets.held_back, held_out, ratio=ratio))
 
 
 def fit_ratio(held_out: Tensor, here: Tensor) -> DensityRatio:

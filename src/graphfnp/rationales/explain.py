@@ -37,8 +37,7 @@ class RationaleExplanations:
     @property
     def edge_score(self) -> Tensor:
         """[edges] in [0, 1]: the lower score of its two nodes."""
-        ends = self.graphs.edge_index + torch.repeat_interleave(self.graphs.node_ptr[:-1], self.graphs.edge_ptr.diff())
-        return self.node_score[ends].amin(0)
+        return self.node_score[self.graphs.global_edge_index].amin(0)
 
 
 @torch.no_grad()
