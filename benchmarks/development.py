@@ -99,7 +99,7 @@ def cluster_split(graphs: PackedGraphs, seed: int) -> tuple[PackedGraphs, Packed
 
 def sentence_split(graphs: PackedGraphs, seed: int, by: str) -> tuple[PackedGraphs, PackedGraphs, PackedGraphs]:
     """Train, validation (15 % of the rest) and test part: the shortest 30 %, or the 40 % with most edges a word."""
-    nodes, edges = graphs.node_ptr.diff().double(), graphs.edge_ptr.diff().double()
+    nodes, edges = graphs.sizes.double(), graphs.edge_ptr.diff().double()
     random = torch.Generator().manual_seed(seed)
     rank = (-nodes if by == "short" else edges / nodes) + 1e-6 * torch.rand(len(graphs), generator=random)
     order, kept = rank.argsort(), int((0.7 if by == "short" else 0.6) * len(graphs))

@@ -149,7 +149,7 @@ def games_of(classifier: torch.nn.Module, graphs: PackedGraphs) -> list[Game]:
 
 def near(graphs: PackedGraphs, nodes: int, count: int) -> PackedGraphs:
     """The graphs whose size is closest to this."""
-    return graphs.select(torch.argsort((graphs.node_ptr.diff() - nodes).abs(), stable=True)[:count])
+    return graphs.select(torch.argsort((graphs.sizes - nodes).abs(), stable=True)[:count])
 
 
 def per_graph(work: Callable[..., list], *given: object) -> tuple[float, list]:

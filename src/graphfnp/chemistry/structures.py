@@ -63,7 +63,7 @@ def words_of(graphs: PackedGraphs) -> list[tuple[str, ...]]:
     if graphs.schema.kind != "text" or graphs.text is None:
         return [()] * len(graphs)
     texts = [tuple(text.split()) for text in graphs.text]
-    return [words if len(words) == size else () for words, size in zip(texts, graphs.node_ptr.diff(), strict=True)]
+    return [words if len(words) == size else () for words, size in zip(texts, graphs.sizes, strict=True)]
 
 
 def structure_to_smiles(structure: Structure, schema: Schema) -> str | None:

@@ -40,7 +40,7 @@ class Rows:
         graphs, rows = self.graphs, self.rows
         if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
             return self
-        suspects = torch.where(graphs.node_ptr.diff() > most_atoms)[0].tolist()  # hydrogens may be among their nodes
+        suspects = torch.where(graphs.sizes > most_atoms)[0].tolist()  # hydrogens may be among their nodes
         reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
         refused = {g: Problem(rows[g], graphs.text[g], why) for g, why in reasons.items() if isinstance(why, str)}
         if not refused:

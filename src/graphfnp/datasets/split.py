@@ -131,7 +131,7 @@ def degree_shift_split(graphs: PackedGraphs) -> Split:
     dense graphs.
     """
     edges = graphs.edge_ptr.diff()
-    density = edges / graphs.node_ptr.diff()
+    density = edges / graphs.sizes
     usable = (edges > 2) & (graphs.y != UNLABELLED)
     dense = torch.where(usable & (density >= DENSE))[0]
     held_out = int(0.1 * len(dense))

@@ -142,7 +142,7 @@ def with_known_reasons(graphs: PackedGraphs, dataset: str) -> PackedGraphs:
 def subset(graphs: PackedGraphs, limit: int | None, seed: int, largest: int | None = None) -> PackedGraphs:
     """A random choice of at most ``limit`` graphs (of at most ``largest`` nodes) that belongs to the seed, in order."""
     if largest is not None:
-        graphs = graphs.select(torch.where(graphs.node_ptr.diff() <= largest)[0])
+        graphs = graphs.select(torch.where(graphs.sizes <= largest)[0])
     if limit is None or limit >= len(graphs):
         return graphs
     chosen = torch.randperm(len(graphs), generator=stream(seed, "explained graphs"))[:limit]

@@ -44,7 +44,7 @@ def _check_lengths(graphs: "PackedGraphs") -> None:
 
 
 def _check_sizes(graphs: "PackedGraphs") -> None:
-    empty = graphs.node_ptr.diff() == 0
+    empty = graphs.sizes == 0
     if empty.any():
         raise InvalidGraphs(
             f"graphs without nodes: {listed(torch.where(empty)[0].tolist())}",
@@ -100,7 +100,7 @@ def _check_categories(name: str, values: Tensor | None, sizes: tuple[int, ...]) 
 
 
 def _check_edges(graphs: "PackedGraphs") -> None:
-    sizes = graphs.node_ptr.diff()
+    sizes = graphs.sizes
     owner = graphs.edge_owner
     outside = ((graphs.edge_index < 0) | (graphs.edge_index >= sizes[owner])).any(0)
     if outside.any():

@@ -161,6 +161,11 @@ class PackedGraphs:
         return global_edges(self.edge_index, self.node_ptr, self.edge_ptr)
 
     @property
+    def sizes(self) -> Tensor:
+        """[graphs]: nodes of each."""
+        return self.node_ptr.diff()
+
+    @property
     def smiles(self) -> tuple[str, ...] | None:
         """[graphs]: the texts, if they are those of molecules."""
         return self.text if self.schema.kind == "molecule" else None
@@ -226,7 +231,7 @@ class PackedGraphs:
         if node_budget is None:
             return list(order.split(size))
         starts, nodes = [0], 0
-        for position, count in enumerate(self.node_ptr.diff()[order].tolist()):
+        for position, count in enumerate(self.sizes[order].tolist()):
             if position > starts[-1] and (nodes + count > node_budget or position - starts[-1] == size):
                 starts.append(position)
                 nodes = 0
@@ -251,7 +256,7 @@ def concatenate(parts: Sequence[PackedGraphs]) -> PackedGraphs:
     return replace(
         first,
         **fields,  # type: ignore[arg-type]
-        node_ptr=pointers(torch.cat([part.node_ptr.diff() for part in parts])),
+        node_ptr=pointers(torch.cat([part.sizes for part in parts])),
         edge_ptr=pointers(torch.cat([part.edge_ptr.diff() for part in parts])),
         text=None if any(t is None for t in texts) else tuple(s for t in texts if t for s in t),
         origin=None if any(o is None for o in origins) else tuple(s for o in origins if o for s in o),

@@ -58,7 +58,7 @@ def to_data_list(graphs: PackedGraphs) -> "list[Data]":
     """One PyG ``Data`` for each graph; each has the schema, so :func:`from_data_list` gives back the same graphs."""
     from torch_geometric.data import Data
 
-    nodes, edges = graphs.node_ptr.diff().tolist(), graphs.edge_ptr.diff().tolist()
+    nodes, edges = graphs.sizes.tolist(), graphs.edge_ptr.diff().tolist()
     split: dict[str, Sequence[Any]] = {
         "x": graphs.x.split(nodes),
         "edge_index": graphs.edge_index.split(edges, dim=1),

@@ -89,7 +89,7 @@ def deletion(
 
     The mean over graphs that hold it and are more than it.
     """
-    sizes = graphs.node_ptr.diff()[holders]
+    sizes = graphs.sizes[holders]
     larger = [k for k, nodes in enumerate(places) if int(sizes[k]) > len(nodes)]
     if not larger:
         return None

@@ -132,7 +132,7 @@ class ProtGNN(GraphClassifier[Encoding]):
     def prototype_nodes(self, j: int, graphs: PackedGraphs) -> tuple[int, list[int]] | None:
         """Graph and nodes that prototype j is; None where these are not the training graphs in their order."""
         graph, *nodes = [number for number in self.origin[j].tolist() if number >= 0] or [len(graphs)]
-        if graph >= len(graphs) or max(nodes) >= int(graphs.node_ptr.diff()[graph]):
+        if graph >= len(graphs) or max(nodes) >= int(graphs.sizes[graph]):
             return None
         state = self.evaluated(self.parts(graphs.batch([graph]), torch.tensor(nodes)))
         is_same = squared_distance(state, self.prototype[j : j + 1].detach().cpu()) <= SAME
