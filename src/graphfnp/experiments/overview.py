@@ -65,6 +65,7 @@ def render_doubt(results: Results) -> str:
     heads = ["", "p0", *(f"{of}{how}" for of in ("NLL raw", "NLL", "NLL free", "AUROC") for how in ("", ", w/o C"))]
     gains = [name for name, (drawn, mean) in pairs.items() if drawn["nll_raw_mean"] < mean["nll_raw_mean"]]
     costs = [name for name in pairs if name not in gains]
+    falls = [name for name, (drawn, mean) in pairs.items() if drawn["auroc_mean"] <= mean["auroc_mean"] - 0.005]
     said = [
         "GraphFNP draws the links between a graph and the rationales. A draw without any link answers with the prior, "
         "so a share p0 of every answer is doubt, whatever the network says; the table has its mean over validation "
@@ -73,7 +74,8 @@ def render_doubt(results: Results) -> str:
         f"Before a temperature the doubt lowers the NLL on {', '.join(gains) or 'no dataset'}, "
         f"and raises it on {', '.join(costs) or 'none'}.",
         "A temperature of at least 1 gives every rival doubt too, and cannot take any from GraphFNP; a free one can.",
-        "Graphs are ranked by p0 as much as by what the network says, and p0 knows less of the class: see AUROC.",
+        f"Graphs are ranked by p0 too, which knows less of the class: AUROC falls by half a point or more on "
+        f"{', '.join(falls) or 'none'}.",
     ]
     return f"## What its doubt gains and costs\n\n{' '.join(said)}\n\n{markdown(heads, rows)}"
 
