@@ -38,6 +38,16 @@ def listed(items, limit: int = 5) -> str:
     return ", ".join(shown) if rest <= 0 else f"{', '.join(shown[:limit])} and {rest} more"
 
 
+def plural(count: int, noun: str) -> str:
+    """'1 row', '2 rows'."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """A SMILES of thousands of letters by its first ones."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 def sentence(text: str) -> str:
     """With a capital at its beginning and a full stop at its end."""
     return f"{text[:1].upper()}{text[1:]}."

@@ -1,6 +1,7 @@
 """The user's own tables: columns found, labels of any kind, no row lost."""
 
 import gzip
+import time
 
 import pandas as pd
 import pyarrow as pa
@@ -9,7 +10,9 @@ import pytest
 import torch
 from rdkit import Chem
 
+from graphfnp.datasets.columns import label_notes
 from graphfnp.datasets.dataset import PARTS
+from graphfnp.datasets.split import scaffold_of
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
 
@@ -35,7 +38,7 @@ def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
     told = summary(dataset)
     assert "3 graphs from 4 rows" in told
     assert "row 2: 'C(': SMILES Parse Error" in told
-    assert "classes: 0 2, 1 1" in told
+    assert "classes in their order: 0 2, 1 1" in told
 
 
 @pytest.mark.parametrize(
@@ -133,7 +136,7 @@ def test_missing_labels_are_kept_but_in_no_part(tmp_path):
     parts = torch.cat([getattr(dataset.split, part) for part in PARTS])
     assert len(parts) == 30
     assert (dataset.graphs.y[parts] >= 0).all()
-    assert "10 graphs have no label" in summary(dataset)
+    assert "10 rows have no label in the column 'label'" in summary(dataset)
 
 
 def test_classes_of_a_model_are_used_when_given(tmp_path):
@@ -221,3 +224,35 @@ def test_pandas_round_trip_of_every_label(tmp_path):
     frame = pd.DataFrame({"smiles": ["C" * (k + 1) for k in range(30)], "class": [k % 3 for k in range(30)]})
     frame.to_csv(tmp_path / "p.csv", index=False)
     assert read_table(tmp_path / "p.csv").graphs.y.tolist() == frame["class"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (("-1", "1"), ()),
+        (("+", "-"), ()),
+        ((">10", "<10"), ()),
+        (("yes", "NaN", "no", "nan"), ()),
+        (("in-active", "In active", "active"), ("'in-active' 20, 'In active' 20; join",)),
+        (("yes", "-", "no"), ("the label '-' (20 rows) is taken for a class",)),
+    ],
+)
+def test_advice_on_labels_never_joins_or_drops_different_results(labels, said):
+    notes = label_notes(labels * 20)
+    assert len(notes) == len(said)
+    assert all(what in note for what, note in zip(said, notes, strict=True))
+
+
+def test_labels_that_are_numbers_are_not_rounded(tmp_path):
+    near = table(tmp_path, "smiles,label\nC,9007199254740992\nCC,9007199254740993\nCCC,1.0\nCCCC,1e0\n")
+    assert near.graphs.schema.class_names == ("1", "9007199254740992", "9007199254740993")
+    assert near.graphs.y.tolist() == [1, 2, 0, 0]
+    huge = table(tmp_path, f"smiles,label\nC,{10**30}\nCC,5\n")
+    assert huge.graphs.schema.class_names == (str(10**30), "5")
+
+
+def test_a_long_chain_does_not_hold_up_a_split_by_scaffold():
+    started = time.process_time()
+    assert scaffold_of("C" * 3000) == ""  # RDKit alone: half a minute
+    assert time.process_time() - started < 2
+    assert scaffold_of("CCc1ccccc1") == "c1ccccc1"

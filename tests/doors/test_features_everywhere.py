@@ -39,7 +39,7 @@ def test_rdkit_descriptors_are_those_of_rdkit_and_odd_molecules_have_them() -> N
 
 
 def test_loading_joins_features_and_refuses_rows_without_them(tmp_path: Path) -> None:
-    table = _table(tmp_path, ["CCCO,,1", "CCCN,n.d.,0", "CCCF,nan,0"])
+    table = _table(tmp_path, ["CCCO,,1", "CCCN,n.d.,0", "CCCF,nan,0", "CCCS,1e39,1"])
     data = graphfnp.load(table, features="dose,rdkit")
     assert data.graphs.schema.descriptors == ("rdkit", "dose")  # what is computed comes first
     assert data.graphs.descriptors is not None
@@ -49,6 +49,7 @@ def test_loading_joins_features_and_refuses_rows_without_them(tmp_path: Path) ->
         (60, "CCCO", WITHOUT),
         (61, "CCCN", "'n.d.' as 'dose', which is no number"),
         (62, "CCCF", "nan as 'dose', which is no finite number"),
+        (63, "CCCS", "1e+39 as 'dose', which is too large for a number of 32 bits"),
     ]
     with pytest.raises(InvalidConfig, match="without the column 'pH'"):
         graphfnp.load(table, features="pH")

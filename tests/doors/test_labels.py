@@ -131,3 +131,23 @@ def test_salts_are_said_to_be_taken_as_written_and_every_note_has_a_line(tmp_pat
     salts = "note: 20 rows hold several molecules, such as salts: each is one graph, as it is written"
     assert f"{salts}; --standardise keeps the largest" in notes
     assert any(note.startswith("note: these labels differ only") for note in notes)
+
+
+# ---------------------------------------------------------------- what is said of a file
+
+
+def test_each_fact_of_a_file_with_bad_rows_is_said_once(tmp_path: Path, capsys) -> None:
+    rows = "".join(f"{smiles},{'no' if smiles[-1] == 'O' else 'yes'}\n" for smiles in MOLECULES)
+    (tmp_path / "in.csv").write_text(f"smiles,label\nC(,no\n{rows}{'C' * 500}(,yes\n")
+    _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *TINY)
+    assert "in.csv: 48 graphs from 50 rows; split random 80/10/10" in told
+    for fact in ("48 graphs", "no 24", "2 rows could not be read", "row 0: 'C(': SMILES Parse Error"):
+        assert told.count(fact) == 1
+    assert told.count("C" * 70) == 1  # of five hundred
+
+
+def test_a_file_without_one_readable_row_is_refused_with_the_reason(tmp_path: Path, capsys) -> None:
+    (tmp_path / "in.csv").write_text("smiles;label;dose\nCCO;0;0,5\nCCN;1;1,5\n")
+    _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", "--features", "dose", *TINY, code=2)
+    assert "'0,5' as 'dose', which is no number: write decimals with a point" in told.replace(" │ │ ", " ")
+    assert not (tmp_path / "run").exists()

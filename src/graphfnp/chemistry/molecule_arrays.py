@@ -10,7 +10,7 @@ from rdkit.Chem import rdqueries
 from graphfnp.chemistry.atoms import ATOM_COLUMNS, BOND_COLUMNS, Column, column_number, token_codes
 
 VERSION = (
-    "molecule features 1, reading 2"  # change it with the features or with what is refused: caches are keyed by it
+    "molecule features 1, reading 3"  # change it with the features or with what is refused: caches are keyed by it
 )
 Arrays = dict[str, np.ndarray]
 

@@ -117,8 +117,10 @@ def _too_complex(smiles: str) -> str | None:
 
 
 def logged_reason(messages: str) -> str:
-    """What RDKit's error log says, without its clock, its frames and its drawing of the position."""
-    plain = (re.sub(r"^\[[\d:]+\]", "", line).strip() for line in messages.splitlines())
+    """What RDKit's error log says, without its clock, its frames, the SMILES and its drawing of the position."""
+    plain = (
+        re.sub(r"^\[[\d:]+\]|,? (while parsing|for input):.*$", "", line).strip() for line in messages.splitlines()
+    )
     lines = [line for line in plain if line and line != "****" and not line.endswith("-condition Violation")]
     place = re.search(r"around position \d+", messages)
     if not lines:

@@ -12,7 +12,7 @@ import torch
 import typer
 
 from graphfnp.cli.console import err, metrics_table, note, out, say, training_progress
-from graphfnp.cli.inputs import model_for_mix, unseen_graphs
+from graphfnp.cli.inputs import checked_rows, model_for_mix, unseen_graphs
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import load
 from graphfnp.datasets.tables import summary
@@ -123,7 +123,7 @@ def _train(
     from lightning_fabric import Fabric  # predictions are seconds quicker without it
 
     started = time.perf_counter()
-    loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
+    loaded = checked_rows(load(plan.dataset, data=data, seed=plan.seed, **plan.data_options))
     _describe(loaded)
     if not epochs_chosen:
         plan = _with_enough_epochs(plan, len(loaded.split.train))
@@ -157,18 +157,10 @@ def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
 
 
 def _describe(dataset: Dataset) -> None:
-    graphs, schema = dataset.graphs, dataset.graphs.schema
-    parts = ", ".join(f"{part} {len(getattr(dataset.split, part))}" for part in PARTS)
-    err.print(f"[bold]{dataset.name}[/bold]: {len(dataset.graphs)} graphs; split {dataset.split.how}: {parts}")
-    counts = zip(schema.class_names, graphs.class_counts.tolist(), strict=True)
-    last = f"; measures of one class are those of {schema.class_names[1]}" if schema.num_classes == 2 else ""
-    told = ", ".join(f"{name} {count}" for name, count in counts)
-    say(f"classes in their order: {told}{last}")
-    if dataset.problems:
-        say(summary(dataset), "yellow")
-    else:
-        for one in (*dataset.facts.get("notes", "").splitlines(), *dataset.split.notes):
-            note(one)
+    head, classes, *remarks = summary(dataset).splitlines()
+    say(f"{head}\n{classes}")
+    for line in remarks:
+        say(line, "yellow")
 
 
 def evaluate_run(

@@ -9,9 +9,10 @@ import torch
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
+from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidGraphs, MissingData
+from graphfnp.errors import InvalidGraphs, MissingData, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
@@ -70,6 +71,19 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
     return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 
 
+def checked_rows(dataset: Dataset) -> Dataset:
+    """The dataset; InvalidGraphs if no row of it is a graph."""
+    if not len(dataset.graphs) and dataset.problems:
+        first = dataset.problems[0]
+        raise InvalidGraphs(
+            f"{dataset.name}, of which no row could be read, e.g. row {first.row}: {shortened(first.given)!r}: "
+            f"{first.reason}",
+            "rows that are molecules, with what is read beside them",
+            "mend the rows, or name other columns: --smiles, --features",
+        )
+    return dataset
+
+
 def unseen_graphs(
     run: Run, source: str, options: Mapping[str, Any], data: Path | None, seed: int
 ) -> tuple[PackedGraphs, str]:
@@ -80,7 +94,7 @@ def unseen_graphs(
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
-    graphs = load(source, data=data, seed=seed, **chosen).graphs
+    graphs = checked_rows(load(source, data=data, seed=seed, **chosen)).graphs
     seen = seen_before(graphs, _trained_on(run, data))
     count = int(seen.sum())
     if not count:

@@ -21,7 +21,7 @@ from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
 from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name
 from graphfnp.datasets.tables import standard_notes
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, plural, shortened
 from graphfnp.files import exists, write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.prediction.arrow import column
@@ -131,7 +131,7 @@ def _score(models: Models, request: PredictRequest, target: Path) -> Counts:
             models, request.source, target, request.smiles, request.settings, request.execution, request.restart,
             watch, request.raw, request.keep_columns,
         )  # fmt: skip
-    say(f"{counts.rows} rows -> {shown(target)}")
+    say(f"{plural(counts.rows, 'row')} -> {shown(target)}")
     return counts
 
 
@@ -180,7 +180,7 @@ def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, M
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
     elif target is not None:
-        say(f"{len(records)} rows -> {shown(target)}")
+        say(f"{plural(len(records), 'row')} -> {shown(target)}")
     else:
         show_predictions(records, asked, settings.level)
     return replace(Counts.of(side_by_side(tables)), notes=tuple(notes)), asked
@@ -240,9 +240,9 @@ def _summarise(counts: Counts, strict: bool) -> None:
         note(one)
     if not counts.failed:
         return
-    say(f"{counts.failed} of {counts.rows} rows could not be read:", "yellow")
+    say(f"{counts.failed} of {plural(counts.rows, 'row')} could not be read:", "yellow")
     for row, given, reason in counts.problems:
-        say(f"  row {row}: {given if len(given) <= 80 else f'{given[:77]}...'!r}: {reason}", "yellow")
+        say(f"  row {row}: {shortened(given)!r}: {reason}", "yellow")
     if counts.failed > SHOWN_PROBLEMS:
         say(f"  and {counts.failed - SHOWN_PROBLEMS} more: see the column reason", "yellow")
     if strict or counts.failed == counts.rows:

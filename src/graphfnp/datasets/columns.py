@@ -1,17 +1,17 @@
 """Which column of a user's table is which, and what its labels mean: as the user says, or as it looks."""
 
-import math
 import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from torch import Tensor
 
 from graphfnp.chemistry.reading import are_molecules
 from graphfnp.datasets.table_files import TextTable
-from graphfnp.errors import InvalidConfig, listed
+from graphfnp.errors import InvalidConfig, listed, plural
 from graphfnp.graphs.labels import label_numbers
 
 FEW = 10  # rows of a class that can hardly be learned, and not be held out
@@ -63,23 +63,30 @@ def chosen_labels(values: Sequence[str], mapping: Mapping[str, str], classes: Se
 
 def label_notes(values: Sequence[str]) -> list[str]:
     """Labels that look like one class written twice, like no result, or that too few rows have."""
-    counts = Counter(value for value in values if value)
+    counts = Counter(value for value in values if value.lower() not in MISSING)
     alike: dict[str, list[str]] = {}
     for value in counts:
-        alike.setdefault(re.sub(r"[\W_]+", " ", value.casefold()).strip() or value, []).append(value)
+        alike.setdefault(_without_spelling(value), []).append(value)
     notes = []
     for same in (sorted(some, key=lambda one: -counts[one]) for some in alike.values() if len(some) > 1):
         told = ", ".join(f"{one!r} {counts[one]}" for one in same)
         change = shlex.quote(",".join(f"{one}={same[0]}" for one in same[1:]))
         notes.append(f"these labels differ only in how they are written: {told}; join them with --map-labels {change}")
-    for value in counts:
-        if re.sub(r"[\W_]+", "", value.casefold()) in NO_RESULT:
+    signs_are_results = any(value.startswith("+") for value in counts)
+    for value, count in counts.items():
+        rows = plural(count, "row")
+        is_sign = signs_are_results and value[0] in "+-"
+        if re.sub(r"[\W_]+", "", value.casefold()) in NO_RESULT and not is_sign:
             change = shlex.quote(f"{value}=")
-            told = f"the label {value!r} ({counts[value]} rows) is taken for a class"
-            notes.append(f"{told}; leave it out with --map-labels {change}")
-        elif counts[value] < FEW and len(counts) > 1:
-            notes.append(f"the class {value!r} has {counts[value]} rows: too few to learn it and to hold some out")
+            notes.append(f"the label {value!r} ({rows}) is taken for a class; leave it out with --map-labels {change}")
+        elif count < FEW and len(counts) > 1:
+            notes.append(f"the class {value!r} has {rows}: too few to learn it and to hold some out")
     return notes
+
+
+def _without_spelling(label: str) -> str:
+    """The label without case, blanks and punctuation; signs stay: -1 is not 1, and <10 is not >10."""
+    return re.sub(r"(?<=\w)-(?=\w)|[^\w+<>=≤≥-]+|_+", " ", label.casefold()).strip() or label
 
 
 SMILES_NAMES = (
@@ -93,6 +100,7 @@ NAME_NAMES = (
 MISSING = {"", "na", "n/a", "nan", "null", "<na>", "#n/a"}
 SAMPLE = 50  # values looked at to see whether a column holds SMILES
 MANY_CLASSES = 50
+LARGEST = 10**18  # a label beyond it is a text, so that none is rounded
 
 
 def smiles_column(table: TextTable, given: str | None = None) -> str:
@@ -141,12 +149,12 @@ def read_labels(
     present = [value for value in values if value.lower() not in MISSING]
     numbers = _numbers(present)
     distinct = set(present) if numbers is None else set(numbers)
-    if numbers is not None and not all(number.is_integer() for number in numbers):
-        raise _no_classes(name, f"numbers such as {next(n for n in numbers if not n.is_integer()):g}")
+    if numbers is not None and (broken := [number for number in numbers if number % 1]):
+        raise _no_classes(name, f"numbers such as {float(broken[0]):g}")
     if class_names is None and len(distinct) > max(MANY_CLASSES, len(present) // 2):
         raise _no_classes(name, f"{len(distinct)} different values in {len(present)} rows")
     labels: list[Any] = [
-        None if value.lower() in MISSING else value if numbers is None else int(float(value)) for value in values
+        None if value.lower() in MISSING else value if numbers is None else int(Decimal(value)) for value in values
     ]
     return label_numbers(labels, class_names)
 
@@ -159,13 +167,13 @@ def _no_classes(name: str, what: str) -> InvalidConfig:
     )
 
 
-def _numbers(values: Sequence[str]) -> list[float] | None:
-    """The values as finite numbers, or None if one is not."""
+def _numbers(values: Sequence[str]) -> list[Decimal] | None:
+    """The values as the numbers they are written as, or None if one is none, or is larger than anybody counts."""
     try:
-        numbers = [float(value) for value in values]
-    except ValueError:
+        numbers = [Decimal(value) for value in values]
+    except InvalidOperation:
         return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+    return numbers if all(number.is_finite() and abs(number) < LARGEST for number in numbers) else None
 
 
 def _by_name(columns: Sequence[str], usual: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 
@@ -185,12 +186,15 @@ def balanced_scaffold_split(
     return _filled(shuffled, fractions, how=f"balanced scaffold {percent(fractions)}, seed {seed}")
 
 
+@lru_cache(maxsize=1 << 16)  # a split is tried before it is chosen, and RDKit's time grows with the cube of the atoms
 def scaffold_of(smiles: str) -> str:
     """The Bemis-Murcko scaffold's SMILES; '' for a molecule without rings, itself where RDKit finds none."""
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles  # slow to import, and only splits need it
 
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(smiles)
+        if molecule and not molecule.GetRingInfo().NumRings():
+            return ""
         try:
             return MurckoScaffoldSmiles(mol=molecule, includeChirality=True) if molecule else smiles
         except (RuntimeError, ValueError):  # a scaffold RDKit cannot sanitise

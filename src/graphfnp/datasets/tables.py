@@ -18,7 +18,7 @@ from graphfnp.datasets.columns import (
     read_labels,
     smiles_column,
 )
-from graphfnp.datasets.dataset import Dataset, Split
+from graphfnp.datasets.dataset import PARTS, Dataset, Split
 from graphfnp.datasets.split import (
     NAMES,
     PART_NAMES,
@@ -29,7 +29,7 @@ from graphfnp.datasets.split import (
     scaffold_split,
 )
 from graphfnp.datasets.table_files import TextTable, read_text_table
-from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
+from graphfnp.errors import InvalidConfig, InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 
@@ -88,9 +88,11 @@ def read_table(
     notes = [*table.notes, *standard_notes(graphs), *(label_notes(given) if labels and not allow_unlabelled else ())]
     if salts := sum("." in smiles for smiles in graphs.text or ()):
         what = "each is one graph, as it is written; --standardise keeps the largest"
-        notes.append(f"{salts} rows hold several molecules, such as salts: {what}")
+        told = "1 row holds" if salts == 1 else f"{salts} rows hold"
+        notes.append(f"{told} several molecules, such as salts: {what}")
     if labels and (missing := int((y == UNLABELLED).sum())):
-        notes.append(f"{missing} rows have no label in the column {labels!r} (empty, na, nan, null) and are in no part")
+        told = "1 row has" if missing == 1 else f"{missing} rows have"
+        notes.append(f"{told} no label in the column {labels!r} (empty, na, nan, null): in no part of the split")
     facts = {
         "origin": path.name,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -136,22 +138,23 @@ def _why(split: Split) -> str:
 
 
 def summary(dataset: Dataset, limit: int = 10) -> str:
-    """How many rows became graphs, of which class, and which rows did not and why; rows are counted from 0."""
-    graphs, problems = dataset.graphs, dataset.problems
-    counts = zip(graphs.schema.class_names, graphs.class_counts.tolist(), strict=True)
-    unlabelled = int((graphs.y == UNLABELLED).sum())
+    """How many rows became graphs, of which part and class, notes, and which rows did not and why; counted from 0."""
+    graphs, split, problems = dataset.graphs, dataset.split, dataset.problems
+    names = graphs.schema.class_names
+    source = f" from {len(graphs) + len(problems)} rows" if problems else ""
+    parts = ", ".join(f"{part} {len(getattr(split, part))}" for part in PARTS)
+    counts = ", ".join(f"{name} {count}" for name, count in zip(names, graphs.class_counts.tolist(), strict=True))
+    last = f"; measures of one class are those of {names[1]}" if len(names) == 2 else ""
     lines = [
-        f"{dataset.name}: {len(graphs)} graphs from {len(graphs) + len(problems)} rows",
-        "classes: " + (", ".join(f"{name} {count}" for name, count in counts) or "none"),
+        f"{dataset.name}: {plural(len(graphs), 'graph')}{source}; split {split.how}: {parts}",
+        f"classes in their order: {counts or 'none'}{last}",
+        *(f"note: {note}" for note in (*dataset.facts.get("notes", "").splitlines(), *split.notes)),
     ]
-    if unlabelled:
-        lines.append(f"{unlabelled} graphs have no label and are in no part of the split")
-    if "notes" in dataset.facts:
-        lines += [f"note: {note}" for note in dataset.facts["notes"].splitlines()]
-    lines += [f"note: {note}" for note in dataset.split.notes]
     if problems:
-        lines.append(f"{len(problems)} rows could not be read (the first row under the header is row 0):")
-        lines += [f"  row {problem.row}: {problem.given!r}: {problem.reason}" for problem in problems[:limit]]
+        lines.append(f"{plural(len(problems), 'row')} could not be read (the first row under the header is row 0):")
+        lines += [
+            f"  row {problem.row}: {shortened(problem.given)!r}: {problem.reason}" for problem in problems[:limit]
+        ]
         if len(problems) > limit:
             more = [problem.row for problem in problems[limit:]]
             lines.append(f"  and {len(more)} more: row{'s' * (len(more) > 1)} {listed(more, 20)}")

@@ -1,6 +1,7 @@
 """Descriptors: what is known of a graph beside its structure, computed from the molecule or given by the user."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from graphfnp.errors import InvalidConfig, listed
 
 RDKIT = "rdkit"
+LARGEST = float(np.finfo(np.float32).max)
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 # Of size, lipophilicity, polarity, flexibility and shape: few enough for small sets, and hardly a molecule lacks one.
 RDKIT_NAMES = (
     "MolWt", "MolLogP", "MolMR", "TPSA", "LabuteASA", "qed", "HeavyAtomCount", "NumHeteroatoms", "NOCount", "NHOHCount",
@@ -48,9 +51,12 @@ def row_values(columns: Sequence[str], given: Mapping[str, Any]) -> list[float] 
         try:
             number = float(value)
         except (TypeError, ValueError):
-            return f"{str(value)[:40]!r} as {name!r}, which is no number"
+            comma = ": write decimals with a point" if DECIMAL_COMMA.fullmatch(str(value).strip()) else ""
+            return f"{str(value)[:40]!r} as {name!r}, which is no number{comma}"
         if not math.isfinite(number):
             return f"{number} as {name!r}, which is no finite number"
+        if abs(number) > LARGEST:
+            return f"{number} as {name!r}, which is too large for a number of 32 bits"
         numbers.append(number)
     return numbers
 
