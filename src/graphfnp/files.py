@@ -34,9 +34,9 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def exists(place: Path | str) -> bool:
-    """Is it there? What is too long for a name, as some SMILES are, is not."""
+    """Is it there? What is too long for a name, as some SMILES are, is not, nor is an empty text."""
     try:
-        return Path(place).exists()
+        return bool(str(place)) and Path(place).exists()
     except (OSError, ValueError):
         return False
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -29,6 +29,7 @@ from graphfnp.cli.options import (
 from graphfnp.cli.rationales import rationales
 from graphfnp.cli.serve import serve
 from graphfnp.cli.table import table
+from graphfnp.errors import InvalidConfig
 
 # Threads that spin while they wait make a shared machine crawl.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -69,7 +70,9 @@ def graphfnp(
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), graphfnp-forest (beside a forest), "
 METHODS += "vanilla, dropedge, mc-dropout, sgld, "
-METHODS += "bbp, graph-gp, gsat, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
+METHODS += "bbp, graph-gp, gsat, protgnn, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
+
+Precision = Literal["32-true", "bf16-mixed", "16-mixed"]
 
 Settings = Annotated[
     list[str] | None,
@@ -114,7 +117,7 @@ def train(
     ] = None,
     classes: Classes = None,
     map_labels: MapLabels = None,
-    limit: Annotated[int | None, typer.Option(help="At most this many graphs of each part.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many graphs of each part.")] = None,
     duplicates_together: Annotated[
         bool, typer.Option("--duplicates-together", help="Keep equal molecules in one part of the split.")
     ] = False,
@@ -143,8 +146,8 @@ def train(
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
-    devices: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
-    precision: Annotated[str, typer.Option(help="32-true, bf16-mixed, 16-mixed.")] = "32-true",
+    devices: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    precision: Annotated[Precision, typer.Option(help="Of numbers in training.")] = "32-true",
     data: DataFolder = None,
     report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
     as_json: AsJson = False,
@@ -155,6 +158,8 @@ def train(
     options = {"split": split, "smiles": smiles, "label": label, "limit": limit}
     options |= {"classes": classes, "map_labels": map_labels, "features": features}
     options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
+    if freeze and start is None:
+        raise InvalidConfig(f"--freeze {freeze} alone", "--from RUN with it", "say whose layers stay as they are")
     begun = None if start is None else commands.Start(start, freeze)
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [], begun)
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
@@ -200,21 +205,22 @@ def predict(
         ),
     ] = None,
     smiles: Smiles = None,
-    draws: Annotated[int, typer.Option(help="Monte Carlo draws.")] = 32,
+    draws: Annotated[int, typer.Option(min=1, help="Monte Carlo draws.")] = 32,
     seed: Seed = 0,
     level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
     mix: Mix = None,
     weighted: Weighted = False,
     pick: Annotated[
-        int | None, typer.Option(help="Only so many rows, the most useful to test first: no two alike.")
+        int | None, typer.Option(min=1, help="Only so many rows, the most useful to test first: no two alike.")
     ] = None,
     find: Annotated[
         str | None,
         typer.Option(metavar="CLASS", help="Pick what may be of this class; default: what would teach the model."),
     ] = None,
-    max_atoms: Annotated[int, typer.Option(help="Larger molecules are refused, each with its size.")] = 1000,
+    max_atoms: Annotated[int, typer.Option(min=1, help="Larger molecules are refused, each with its size.")] = 1000,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that read molecules beside the model; default: one a processor.")
+        int | None,
+        typer.Option(min=0, help="Processes that read molecules beside the model; default: one a processor."),
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: with a model in each worker.")] = "local",
     address: Address = None,
@@ -234,6 +240,8 @@ def predict(
     Rows are counted from 0: the first under the header of a file is row 0, and a blank line is a row. From file to file
     it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
+    if find is not None and pick is None:
+        raise InvalidConfig(f"--find {find} alone", "--pick N with it", "say how many rows to pick")
     from graphfnp.chemistry.reading import reading_pool
 
     reading_pool().start()  # beside the imports of this process, which take longer

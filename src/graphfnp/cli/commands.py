@@ -14,9 +14,9 @@ import typer
 from graphfnp.cli.console import err, metrics_table, note, out, say, training_progress
 from graphfnp.cli.inputs import checked_rows, model_for_mix, unseen_graphs
 from graphfnp.datasets.dataset import PARTS, Dataset
-from graphfnp.datasets.load import load
+from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import GraphFNPError, InvalidConfig
 from graphfnp.files import write_json
 from graphfnp.graphs.matching import matching
 from graphfnp.methods.registry import make_config
@@ -28,6 +28,7 @@ from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
 from graphfnp.runs.run import Plan, Run, Start, execute
 from graphfnp.settings import by_owner, with_overrides
+from graphfnp.training.class_balance import check_labels
 from graphfnp.training.config import TrainingConfig, enough_epochs
 from graphfnp.training.train import leave_processes
 
@@ -94,6 +95,7 @@ def train(
     ranks = [os.environ.get(rank, "0") for rank in ("RANK", "NODE_RANK", "LOCAL_RANK")]
     first = flags.devices == 1 or set(ranks) == {"0"}
     out.quiet = err.quiet = not first  # of several processes one speaks
+    check_table_options(dataset, options)
     plan = request.plan(dataset, options)
     name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
     chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
@@ -104,10 +106,12 @@ def train(
         metrics = _train(plan, folder, data, flags, chosen)
     else:  # a run for each endpoint, in a folder that is a panel; what --resume finds finished stays
         folders, metrics = endpoint_folders(labels), {}
-        for label, place in folders.items():
+        plans = {label: replace(plan, data_options={**plan.data_options, "label": label}) for label in folders}
+        for label, endpoint in plans.items():
+            _check_endpoint(endpoint, label, data)  # all of them before the first is trained
+        for label, endpoint in plans.items():
             err.rule(label)
-            endpoint = replace(plan, data_options={**plan.data_options, "label": label})
-            metrics[label] = _train(endpoint, folder / place, data, flags, chosen)
+            metrics[label] = _train(endpoint, folder / folders[label], data, flags, chosen)
         if first:
             write_panel(folder, folders)
         say(f"panel   {folder}")
@@ -116,18 +120,27 @@ def train(
     leave_processes()
 
 
+def _check_endpoint(plan: Plan, label: str, data: Path | None) -> None:
+    """An error that names the column, unless its labels can be learned."""
+    try:
+        loaded = checked_rows(load(plan.dataset, data=data, seed=plan.seed, **plan.data_options))
+        check_labels(loaded.train, loaded.validation)
+    except GraphFNPError as error:
+        raise type(error)(f"--label {label}: {error.given}", error.expected, error.to_do) from None
+
+
 def _train(
     plan: Plan, folder: Path, data: Path | None, flags: Flags, epochs_chosen: bool = True
 ) -> dict[str, Any] | None:
     """The measures, told unless they will be printed as JSON; None in all processes but the first."""
-    from lightning_fabric import Fabric  # predictions are seconds quicker without it
-
     started = time.perf_counter()
     loaded = checked_rows(load(plan.dataset, data=data, seed=plan.seed, **plan.data_options))
     _describe(loaded)
     if not epochs_chosen:
         plan = _with_enough_epochs(plan, len(loaded.split.train))
-    precision: Any = flags.precision  # Fabric checks it
+    from lightning_fabric import Fabric  # takes seconds: not before the data are known to be there
+
+    precision: Any = flags.precision
     fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
     with training_progress(quiet=flags.as_json or err.quiet) as watch:

@@ -1,6 +1,7 @@
 """What the command line shows: progress, tables of measures, and errors that say what to do."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from graphfnp.errors import GraphFNPError
 
@@ -150,8 +151,12 @@ def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, st
     from graphfnp.prediction.domain import VERDICTS
 
     known = sum(facts["graphs"] for facts in verdicts.values())
-    said = [f"{name} {facts['graphs']} ({percent(facts['accuracy'])} right)" for name, facts in verdicts.items()]
+    said = [f"{name} {facts['graphs']}{_right(facts)}" for name, facts in verdicts.items()]
     return VERDICTS[0], percent(verdicts[VERDICTS[0]]["graphs"] / known), "; ".join(said)
+
+
+def _right(facts: Mapping[str, Any]) -> str:
+    return f" ({percent(facts['accuracy'])} right)" if facts["graphs"] else ""
 
 
 def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -170,12 +175,20 @@ def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 @contextmanager
 def explained_errors() -> Iterator[None]:
-    """A GraphFNPError ends the program with its three lines and exit code 2; Ctrl-C with 130."""
+    """A GraphFNPError ends the program with its three lines and exit code 2; Ctrl-C with 130; warnings are notes."""
     try:
-        yield
+        with warnings.catch_warnings():
+            usual = warnings.showwarning
+
+            def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+                """What users are warned of comes without a line of code."""
+                note(str(message)) if category is UserWarning else usual(message, category, *place, **more)
+
+            warnings.showwarning = show
+            yield
     except GraphFNPError as error:
         lines = (("given", error.given), ("expected", error.expected), ("what to do", error.to_do))
-        body = Table.grid(padding=(0, 2, 0, 0))
+        body = Table.grid("", Column(overflow="fold"), padding=(0, 2, 0, 0))  # long paths are not cut
         for name, text in lines:
             body.add_row(f"[bold]{name}[/bold]", escape(text))
         err.print(Panel(body, title=type(error).__name__, border_style="red", expand=False, highlight=False))

@@ -10,9 +10,9 @@ import torch
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
 from graphfnp.datasets.dataset import Dataset
-from graphfnp.datasets.load import is_name, load
+from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidGraphs, MissingData, shortened
+from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
@@ -56,7 +56,7 @@ class Rows:
 def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles: str | None) -> Rows:
     """Rows of SMILES (one a line), a file or a dataset's name, written as a model of this schema knows them."""
     if reads_smiles(schema) and not exists(source) and not is_name(source):
-        graphs, rows, problems = graphs_from_smiles(source.splitlines() or [source], schema=schema)
+        graphs, rows, problems = graphs_from_smiles(source.split("\n"), schema=schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return Rows(graphs, rows.tolist(), problems)
     loaded = load(
@@ -91,6 +91,7 @@ def unseen_graphs(
 
     Columns and labels are called as in training, unless ``options`` say otherwise.
     """
+    check_table_options(source, options)
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
@@ -112,7 +113,7 @@ def _trained_on(run: Run, data: Path | None) -> Sequence[str]:
     """Texts of the training graphs: of the run's own data if they are here, else those kept with the model."""
     try:
         texts = run.dataset(data).train.text
-    except (MissingData, OSError):
+    except (MissingData, InvalidRun, OSError):
         texts = None
     return texts or (run.model.domain and run.model.domain.text) or ()
 

@@ -70,7 +70,8 @@ def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
     """Rows that no rationale of the model speaks for."""
     reached = [record for record in records if record["rationales"] is not None]
     if rows := [str(record["row"]) for record in reached if leans_on(record["distance"])]:
-        out.print(f"row {', '.join(rows)}: {NOTHING}", style="yellow")
+        who = f"row {rows[0]}:" if len(rows) == 1 else f"rows {', '.join(rows)}: each"
+        out.print(f"{who} {NOTHING}", style="yellow")
 
 
 def also_possible(record: Mapping[str, Any]) -> str:

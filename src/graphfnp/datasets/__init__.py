@@ -6,7 +6,7 @@ PUBLIC = {  # what other packages may use, by module
     "columns": "molecule_share row_names smiles_column",
     "dataset": "PARTS Dataset Split",
     "inputs": "described graphs_from_inputs",
-    "load": "fetch is_name load",
+    "load": "check_table_options fetch is_name load",
     "sources": "cache_folder",
     "split": "random_split seen_before",
     "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table",

@@ -79,6 +79,10 @@ class Dataset:
         index = getattr(self.split, part)
         return (index if self.rows is None else self.rows[index]).tolist()
 
+    def has_other_files(self, facts: Mapping[str, str]) -> bool:
+        """Is the hash of a file another one than these facts of the same dataset name?"""
+        return any(name.startswith("sha256") and self.facts.get(name, own) != own for name, own in facts.items())
+
     def __repr__(self) -> str:
         parts = "/".join(str(len(getattr(self.split, part))) for part in PARTS)
         return f"Dataset({self.name!r}, {self.graphs!r}, split {self.split.how} {parts}, {len(self.problems)} problems)"

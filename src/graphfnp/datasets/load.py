@@ -148,6 +148,19 @@ def is_name(source: Any) -> bool:
     return isinstance(source, str) and (_entry(source) is not None or source.startswith(COLLECTIONS))
 
 
+def check_table_options(source: Any, options: Mapping[str, Any]) -> None:
+    """InvalidConfig for a column or labels named for a source that is no table: they would be left unheard."""
+    if _table(source) is not None:
+        return
+    own = {"label"} if is_name(source) and source.startswith("moleculenet:") else set()
+    if unheard := [one for one in ("smiles", "label", "classes", "map_labels") if options.get(one) and one not in own]:
+        raise InvalidConfig(
+            f"--{unheard[0].replace('_', '-')} for {source}, whose graphs and classes are known",
+            "a table of your own",
+            "leave it out, or give the file itself",
+        )
+
+
 def _forms(name: str, label: str | None = None) -> Sequence[Form]:
     if (entry := _entry(name)) is not None:
         return entry.forms
@@ -191,11 +204,17 @@ def _origin(place: Path, form: Form) -> dict[str, str]:
 
 
 def _unknown(name: str) -> MissingData:
-    close = get_close_matches(name.lower(), CATALOGUE, n=1)
+    path = Path(name).expanduser()
+    if path.suffix or len(path.parts) > 1:
+        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = [str(path.with_name(one)) for one in get_close_matches(path.name, beside, n=1)]
+        what, expected = "no path that exists", "a path, or a name of `graphfnp data list`"
+    else:
+        close = get_close_matches(name.lower(), CATALOGUE, n=1)
+        what = "no known name and no path that exists"
+        expected = f"one of {', '.join(CATALOGUE)}, tu:NAME, moleculenet:NAME, or a file"
     return MissingData(
-        f"{name!r}, which is no known name and no path that exists",
-        f"one of {', '.join(CATALOGUE)}, tu:NAME, moleculenet:NAME, or a file",
-        f"did you mean {close[0]}?" if close else "check the spelling",
+        f"{name!r}, which is {what}", expected, f"did you mean {close[0]}?" if close else "check the spelling"
     )
 
 

@@ -60,7 +60,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
         super().__init__()
         if schema.num_classes < 2:
             raise InvalidConfig(
-                f"a schema with {schema.num_classes} class ({', '.join(schema.class_names)})",
+                f"graphs of these classes: {', '.join(schema.class_names) or 'none'}",
                 "two or more classes",
                 "check the label column: all labels may be the same",
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.contract import GraphClassifier
@@ -142,6 +142,8 @@ def predict(
     watch: Callable[[int], None] | None = None,
 ) -> Predictions:
     """Calibrated predictions of graphs or SMILES; the same seed gives the same numbers, whatever the batch size."""
+    if num_draws < 1:
+        raise InvalidConfig(f"{num_draws} draws", "1 or more", "32 are usual")
     graphs = matching(graphs_of(model.classifier.schema, graphs), model.classifier.schema)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)

@@ -39,8 +39,10 @@ def load_panel(place: Path | str) -> dict[str, TrainedModel]:
 def endpoint_folders(labels: Sequence[str]) -> dict[str, str]:
     """A folder for each endpoint, by a name that file systems take; InvalidConfig if two would share one."""
     folders = {label: re.sub(r"[^\w.-]+", "-", label).strip(".-") or "endpoint" for label in labels}
-    if len({folder.lower() for folder in folders.values()}) < len(labels):
-        raise InvalidConfig(f"endpoints {', '.join(labels)}", "different names", "rename a column, or name it once")
+    if not all(labels) or len({folder.lower() for folder in folders.values()}) < len(labels):
+        raise InvalidConfig(
+            f"endpoints {', '.join(labels)}", "different names, none of them empty", "rename a column, or name it once"
+        )
     return folders
 
 

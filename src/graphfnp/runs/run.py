@@ -123,14 +123,21 @@ class Run:
 
         loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
         split = Split.from_json(read_json(self.folder / SPLIT))
-        parts = [part for part in (split.train, split.validation, split.test) if len(part)]
-        if max(int(part.max()) for part in parts) >= len(loaded.graphs):
+        last = max(int(part.max()) for part in (split.train, split.validation, split.test) if len(part))
+        if last >= len(loaded.graphs) or self._has_other_graphs(loaded):
             raise InvalidRun(
-                f"{len(loaded.graphs)} graphs in {self.plan.dataset}, fewer than the run's split names",
-                "the data the run was trained on",
-                "restore the file, or train again",
+                f"{self.plan.dataset}, which has changed since {self.folder} was trained on it",
+                "the same graphs, since the run's split counts them",
+                "restore the file, or train again; what the run thinks of other graphs: graphfnp evaluate RUN FILE",
             )
         return replace(loaded, split=split)
+
+    def _has_other_graphs(self, loaded: Dataset) -> bool:
+        """Files may have other bytes and hold the same graphs; those of an unfinished run are known by the file."""
+        if not loaded.has_other_files(self.record.get("facts", {})):
+            return False
+        known = self.model.provenance if (self.folder / METRICS).is_file() else None
+        return known is None or known.data_sha256 != data_hash(loaded.graphs)
 
 
 def _of_saved_model(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,22 +163,29 @@ def execute(
     Of several processes the first alone writes.
     """
     from graphfnp.datasets.load import load
+    from graphfnp.training.class_balance import check_labels
     from graphfnp.training.train import one_process, train
 
     fabric = fabric or one_process()
     dataset = dataset or load(plan.dataset, seed=plan.seed, **plan.data_options)
     if fabric.global_rank == 0:
-        _open(plan, folder, dataset, resume, overwrite)
+        _check_folder(plan, folder, dataset, resume, overwrite)
+    is_resumed = resume and (folder / CONFIG).exists()
     fabric.barrier()
-    if (folder / METRICS).exists():  # resumed, but there is nothing left to do
+    if is_resumed and (folder / METRICS).exists():  # there is nothing left to do
         return Run(folder)
-    dataset = replace(dataset, split=Split.from_json(read_json(folder / SPLIT)))  # of a resumed run: as it was begun
+    if is_resumed:
+        dataset = replace(dataset, split=Split.from_json(read_json(folder / SPLIT)))
     classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
     if plan.start is not None:
         from graphfnp.runs.bundles import load_model as load_named  # which imports this module
         from graphfnp.training.start import start_from
 
         start_from(classifier, load_named(plan.start.run), plan.start.freeze)
+    check_labels(dataset.train, dataset.validation)
+    if fabric.global_rank == 0 and not is_resumed:
+        _begin(plan, folder, dataset)  # not before all is known to fit: what is refused leaves and takes no run
+    fabric.barrier()
     if fabric.global_rank == 0:
         watch = _written_as_it_grows(folder, watch)
     training = train(
@@ -183,20 +197,31 @@ def execute(
     return Run(folder)
 
 
-def _open(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
-    """Make sure that the folder is the plan's own, and write down what will be done."""
-    from graphfnp.training.state import STATE_FILE
-
-    exists = (folder / CONFIG).exists()
-    if exists and not (resume or overwrite):
+def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
+    """InvalidRun unless the folder is new, may be overwritten, or holds this very plan."""
+    if not (folder / CONFIG).exists():
+        return
+    if resume:
+        record = read_json(folder / CONFIG)
+        _check_same(_planned(plan), record, folder)
+        if dataset.has_other_files(record.get("facts", {})) and not (folder / METRICS).exists():
+            raise InvalidRun(
+                f"{plan.dataset}, which has changed since {folder} was begun",
+                "the file as it was",
+                "restore the file, or --overwrite to start anew",
+            )
+    elif not overwrite:
         raise InvalidRun(
             f"{folder}, which already holds a run",
             "an empty or new folder",
             "choose another --out, or --resume to go on, or --overwrite to start anew",
         )
-    if exists and resume:
-        _check_same(_planned(plan), read_json(folder / CONFIG), folder)
-        return
+
+
+def _begin(plan: Plan, folder: Path, dataset: Dataset) -> None:
+    """Write down what will be done, in place of what an earlier run has left."""
+    from graphfnp.training.state import STATE_FILE
+
     for name in (STATE_FILE, EPOCHS, METRICS, *MODEL_FILES):
         (folder / name).unlink(missing_ok=True)
     write_json(folder / SPLIT, dataset.split.to_json())

@@ -25,17 +25,23 @@ def weighted_shares(graphs: PackedGraphs, weight: Tensor) -> tuple[float, ...]:
 
 def check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
     """InvalidGraphs unless both parts are labelled and the training part has two classes."""
-    names = graphs.schema.class_names
+    counts = dict(zip(graphs.schema.class_names, graphs.class_counts.tolist(), strict=True))
     if int((graphs.class_counts > 0).sum()) < 2:
         raise InvalidGraphs(
-            f"training graphs of classes {dict(zip(names, graphs.class_counts.tolist(), strict=True))}",
-            "at least two classes with graphs",
+            f"training graphs by class: {', '.join(f'{name} {count}' for name, count in counts.items())}",
+            "two or more classes with graphs",
             "check the label column and the split: training needs graphs of each class",
         )
-    if (graphs.y < 0).any() or (validation.y < 0).any() or len(validation) == 0:
+    if len(validation) == 0:
         raise InvalidGraphs(
-            f"{int((graphs.y < 0).sum())} unlabelled training graphs and {len(validation)} validation graphs "
-            f"({int((validation.y < 0).sum())} unlabelled)",
+            f"{len(graphs)} training graphs, and none for validation",
+            "graphs in both parts: three or more with a label",
+            "add labelled graphs, or mark some as valid in a column called split",
+        )
+    unlabelled = [int((part.y < 0).sum()) for part in (graphs, validation)]
+    if any(unlabelled):
+        raise InvalidGraphs(
+            f"unlabelled graphs: {unlabelled[0]} for training, {unlabelled[1]} for validation",
             "labelled graphs in both parts",
             "leave unlabelled graphs out of the split",
         )

@@ -1,0 +1,115 @@
+"""What cannot be done is refused before it costs time, and leaves everything as it was."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from run_command import said
+
+QUICK = ["--method", "vanilla", "--epochs", "2", "--no-report", "--split", "random", "--set", "backbone.width=16"]
+ROWS = [f"{'C' * n}{tail},{int(tail[-1] == 'N')}" for n in range(1, 13) for tail in ("O", "N", "CO", "CN")]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "in.csv").write_text("\n".join(["smiles,label", *ROWS, ""]))
+    return tmp_path / "in.csv"
+
+
+@pytest.fixture
+def run(table: Path, capsys) -> Path:
+    said(capsys, "train", table, "-o", table.parent / "run", *QUICK)
+    return table.parent / "run"
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "why"),
+    [
+        ("smiles,label\nC,1\nCC,1\nCCC,1\n", [], "these classes: 1"),
+        ("smiles,label\nC,1\nCC,0\n", [], "2 training graphs, and none for validation"),
+        (None, ["--from", "mutagenicity"], "whose backbone does not fit"),
+        (None, ["--freeze", "1"], "--freeze 1 alone"),
+    ],
+)
+def test_a_refused_training_leaves_no_run_and_destroys_none(content, words, why, run: Path, capsys) -> None:
+    table, before = run.parent / "in.csv", (run / "metrics.json").read_text()
+    if content is not None:
+        table.write_text(content)
+    for folder in (run, run.parent / "new"):
+        _, told = said(capsys, "train", table, "-o", folder, *QUICK, "--overwrite", *words, code=2)
+        assert why in told
+    assert (run / "metrics.json").read_text() == before
+    assert not (run.parent / "new").exists()
+
+
+def test_a_file_that_has_changed_is_not_measured_by_the_old_split(run: Path, capsys) -> None:
+    table, before = run.parent / "in.csv", (run / "metrics.json").read_text()
+    table.write_text(table.read_text().replace("\n", "\r\n"))  # other bytes, the same graphs
+    said(capsys, "evaluate", run)
+    table.write_text("\n".join(["smiles,label", *reversed(ROWS), ""]))
+    _, told = said(capsys, "evaluate", run, code=2)
+    assert "has changed since" in told
+    assert (run / "metrics.json").read_text() == before
+    (run.parent / "other.csv").write_text("smiles,label\nCCF,0\nNCCF,1\n")  # may be measured all the same
+    said(capsys, "evaluate", run, run.parent / "other.csv", "--json")
+
+
+def test_an_interrupted_training_does_not_go_on_with_another_file(run: Path, capsys) -> None:
+    words = ["train", run.parent / "in.csv", "-o", run, *QUICK, "--resume"]
+    (run / "metrics.json").unlink()  # as if it had been stopped before the end
+    said(capsys, *words)
+    (run / "metrics.json").unlink()
+    (run.parent / "in.csv").write_text("\n".join(["smiles,label", *reversed(ROWS), ""]))
+    _, told = said(capsys, *words, code=2)
+    assert "has changed since" in told
+    assert not (run / "metrics.json").exists()
+
+
+def test_every_endpoint_is_checked_before_the_first_is_trained(tmp_path: Path, capsys) -> None:
+    rows = [f"{row},1" for row in ROWS]
+    (tmp_path / "in.csv").write_text("\n".join(["smiles,a,b", *rows, ""]))
+    for labels, why in (("a,c", "--label c: label column 'c'"), ("a,b", "--label b: training graphs by class: 1 38")):
+        _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", "--label", labels, *QUICK, code=2)
+        assert why in told
+        assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("words", [["--classes", "a,b"], ["--smiles", "s"], ["--label", "y"], ["--map-labels", "0=a"]])
+def test_columns_of_a_dataset_by_name_are_not_silently_ignored(words: list[str], tmp_path: Path, capsys) -> None:
+    _, told = said(capsys, "train", "ba2motifs", "-o", tmp_path / "run", *QUICK, *words, code=2)
+    assert f"{words[0]} for ba2motifs" in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "ba2motifs", "--limit", "-3"],
+        ["train", "ba2motifs", "--devices", "0"],
+        ["train", "ba2motifs", "--precision", "8-bit"],
+        ["predict", "bbbp", "CCO", "--draws", "0"],
+        ["predict", "bbbp", "CCO", "--workers", "-1"],
+        ["predict", "bbbp", "CCO", "--max-atoms", "0"],
+        ["predict", "bbbp", "CCO", "--find", "permeable"],
+    ],
+    ids=" ".join,
+)
+def test_numbers_out_of_range_are_refused_by_name(words: list[str], capsys) -> None:
+    _, told = said(capsys, *words, code=2)
+    assert words[-2] in told
+
+
+def test_a_mistyped_file_is_answered_with_the_one_meant(table: Path, capsys) -> None:
+    _, told = said(capsys, "train", table.with_name("inn.csv"), code=2)
+    assert f"didyoumean{table}?" in re.sub(r"[│ ]", "", told)  # whole, however long it is
+
+
+def test_an_empty_smiles_is_a_row_with_its_reason(capsys) -> None:
+    printed, _ = said(capsys, "predict", "bbbp", "CCO", "", "--json")
+    assert [one["reason"] for one in json.loads(printed)] == ["", "no SMILES given"]
+
+
+def test_what_users_are_warned_of_comes_without_a_line_of_code(table: Path, capsys) -> None:
+    _, told = said(capsys, "predict", "ba2motifs", table)
+    assert "note: the model sees node degrees only" in told
+    assert "UserWarning" not in told
