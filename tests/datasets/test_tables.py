@@ -15,6 +15,7 @@ from graphfnp.datasets.dataset import PARTS
 from graphfnp.datasets.split import scaffold_of
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
+from graphfnp.scoring.rows import MoleculeFile
 
 PLAIN = "smiles,label\nCCO,0\nc1ccccc1,1\nC(,1\nCC,0\n"
 
@@ -256,3 +257,14 @@ def test_a_long_chain_does_not_hold_up_a_split_by_scaffold():
     assert scaffold_of("C" * 3000) == ""  # RDKit alone: half a minute
     assert time.process_time() - started < 2
     assert scaffold_of("CCc1ccccc1") == "c1ccccc1"
+
+
+@pytest.mark.parametrize("declared", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])
+def test_the_delimiter_that_a_spreadsheet_declares_is_no_row(declared, tmp_path):
+    content = f"{declared}smiles;label\nCCO;0\nCC;1\n"
+    dataset = table(tmp_path, content)
+    assert dataset.graphs.text == ("CCO", "CC")
+    assert dataset.rows.tolist() == [0, 1]
+    streamed = MoleculeFile(tmp_path / "my.csv")
+    assert [chunk.texts for chunk in streamed.chunks()] == [("CCO", "CC")]
+    assert [part.column_names for part in streamed.columns()] == [["smiles", "label"]]

@@ -12,7 +12,8 @@ from sklearn.multioutput import MultiOutputClassifier
 import graphfnp
 from graphfnp.chemistry import reading
 from graphfnp.errors import InvalidConfig, InvalidRun
-from graphfnp.runs.panel import PANEL, endpoint_folders, open_panel
+from graphfnp.runs.panel import endpoint_folders, open_panel, write_panel
+from graphfnp.runs.run import PANEL
 from graphfnp.scoring import scorer
 from graphfnp.scoring.score_file import score_file
 
@@ -107,3 +108,13 @@ def test_scikit_learns_multi_output_takes_the_estimator() -> None:
     found = model.predict_proba(["CCO", "CCN", "CCCO"])
     assert [one.shape for one in found] == [(3, 2), (3, 2)]
     assert model.predict(["CCO"]).shape == (1, 2)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report", "rationales"])
+def test_what_takes_one_model_names_those_of_a_panel(command: str, tmp_path: Path, capsys) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "panel" / name).mkdir(parents=True)
+        (tmp_path / "panel" / name / "config.json").write_text("{}")
+    write_panel(tmp_path / "panel", {"a": "a", "b": "b"})
+    _, told = said(capsys, command, tmp_path / "panel", code=2)
+    assert "which is a panel of several models" in " ".join(told.replace("│", " ").split())

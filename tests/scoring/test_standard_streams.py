@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from rdkit import Chem
 
 WORDS = [sys.executable, "-m", "graphfnp.cli.app", "predict", "bbbp", "-"]
 
@@ -22,8 +23,9 @@ def piped(content: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
         (b"C1CC\nCCO ethanol\n", ["C1CC", "CCO"]),
         (b"\xef\xbb\xbfname;SMILES\na;CCO\nb;CC(\n", ["CCO", "CC("]),
         (gzip.compress(b"smiles\nCCO\n"), ["CCO"]),
+        (2 * f"{Chem.MolToMolBlock(Chem.MolFromSmiles('CCO'))}$$$$\n".encode(), ["CCO", "CCO"]),
     ],
-    ids=["list", "list that begins badly", "table", "gzip"],
+    ids=["list", "list that begins badly", "table", "gzip", "SDF"],
 )
 def test_every_row_that_is_piped_in_comes_out(content: bytes, inputs: list[str]) -> None:
     done = piped(content, "-o", "-")

@@ -9,10 +9,12 @@ import torch
 
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
+from graphfnp.cli.console import note
 from graphfnp.datasets.dataset import Dataset
+from graphfnp.datasets.inputs import described
 from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, shortened
+from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, plural, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
@@ -95,14 +97,19 @@ def unseen_graphs(
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
-    graphs = checked_rows(load(source, data=data, seed=seed, **chosen)).graphs
+    loaded = checked_rows(load(source, data=data, seed=seed, **chosen))
+    for one in loaded.facts.get("notes", "").splitlines():
+        note(one)
+    if loaded.problems:
+        note(f"{described(loaded.problems)}: left out")
+    graphs = loaded.graphs
     seen = seen_before(graphs, _trained_on(run, data))
     count = int(seen.sum())
     if not count:
         return graphs, ""
     if count == len(graphs):
         raise InvalidGraphs(
-            f"{source}, whose {count} graphs are all among those the model was trained on",
+            f"{source}, whose {plural(count, 'graph')} are all among those the model was trained on",
             "graphs the model has not seen",
             "give others: what it was trained on says nothing about how right it is",
         )

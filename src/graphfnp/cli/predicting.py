@@ -206,7 +206,7 @@ def _records(model: TrainedModel, read: Rows, request: PredictRequest) -> tuple[
     graphs, ranked = graphs.select(chosen), [rows[graph] for graph in chosen]
     table = record_table(model, predictions.select(chosen), graphs, ranked, (), settings.level)
     table = table.take(column([sorted(ranked).index(row) for row in ranked], pa.int64()))
-    left_out = [f"{len(problems)} rows could not be read, and could not be picked"] if problems else []
+    left_out = [f"{plural(len(problems), 'row')} could not be read, and could not be picked"] if problems else []
     return model, table, [*left_out, *standard_notes(graphs)]
 
 

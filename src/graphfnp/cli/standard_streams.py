@@ -58,6 +58,8 @@ def _ending(head: bytes) -> str:
     for start, ending in HEADS.items():
         if head.startswith(start):
             return ending
+    if re.search(rb"V[23]000\s*$", head, re.MULTILINE):
+        return ".sdf"
     first = next((line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()), "")
     if molecule_share([first.split()[0]]) == 1:
         return ".smi"

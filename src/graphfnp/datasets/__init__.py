@@ -9,6 +9,6 @@ PUBLIC = {  # what other packages may use, by module
     "load": "check_table_options fetch is_name load",
     "sources": "cache_folder",
     "split": "random_split seen_before",
-    "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table",
+    "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table undeclared",
     "tables": "standard_notes summary",
 }

@@ -9,7 +9,7 @@ import torch
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.errors import InvalidGraphs, listed
+from graphfnp.errors import InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
 from graphfnp.graphs.problem import Problem, Read
@@ -54,8 +54,8 @@ def graphs_from_inputs(
 def described(problems: Sequence[Problem]) -> str:
     """Which rows could not be read, and why the first few could not."""
     rows = listed([problem.row for problem in problems], 20)
-    reasons = listed([f"{one.given!r} in row {one.row}: {one.reason}" for one in problems], 3)
-    return f"{len(problems)} rows that could not be read: {rows} ({reasons})"
+    reasons = listed([f"{shortened(one.given)!r} in row {one.row}: {one.reason}" for one in problems], 3)
+    return f"{plural(len(problems), 'row')} that could not be read: {rows} ({reasons})"
 
 
 def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:

@@ -207,7 +207,7 @@ def _unknown(name: str) -> MissingData:
     path = Path(name).expanduser()
     if path.suffix or len(path.parts) > 1:
         beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = [str(path.with_name(one)) for one in get_close_matches(path.name, beside, n=1)]
+        close = [str(path.with_name(one)) for one in get_close_matches(path.name, beside, n=1, cutoff=0.75)]
         what, expected = "no path that exists", "a path, or a name of `graphfnp data list`"
     else:
         close = get_close_matches(name.lower(), CATALOGUE, n=1)

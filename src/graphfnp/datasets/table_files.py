@@ -111,6 +111,7 @@ def _lines(numbers: list[int]) -> str:
 
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
+_DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -188,7 +189,7 @@ def decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
 
 def _rows(text: str, kind: str) -> tuple[list[list[str]], tuple[str, ...]]:
     delimiter, notes = delimiter_of(next((line for line in text.splitlines() if line.strip()), ""), kind), QuoteNotes()
-    rows = list(csv_rows(io.StringIO(text, newline=""), delimiter, notes))
+    rows = list(csv_rows(undeclared(io.StringIO(text, newline="")), delimiter, notes))
     return _between(rows), notes.sentences()
 
 
@@ -199,7 +200,17 @@ def _between(rows: list[list[str]]) -> list[list[str]]:
 
 
 def delimiter_of(first_line: str, kind: str) -> str:
+    if declared := _DECLARED.fullmatch(first_line):
+        return declared[1]
     return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first_line.count)
+
+
+def undeclared(lines: Iterable[str]) -> Iterator[str]:
+    """The lines; a first one that declares the delimiter, as spreadsheet programs write it, is blank."""
+    begun = False
+    for line in lines:
+        yield "\n" if not begun and _DECLARED.fullmatch(line) else line
+        begun = begun or bool(line.strip())
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tuple[str, ...] = ()) -> TextTable:

@@ -66,8 +66,9 @@ class Conformal:
         if not always:
             return []
         needed = ceil(level / (1 - level) - ROUNDING)
-        each = ", ".join(f"{class_names[k]} {len(self.scores[k])}" for k in always)
-        return [f"in every {100 * level:g} % set for want of held-out graphs, of which a class needs {needed}: {each}"]
+        few = f"{' and '.join(str(len(self.scores[k])) for k in always)} held-out graphs"
+        names = " and ".join(repr(class_names[k]) for k in always)
+        return [f"every {100 * level:g} % set holds {names}: {few}, where a class needs {needed} to be ruled out"]
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

@@ -9,7 +9,7 @@ from graphfnp.files import exists
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.runs import checkpoint
-from graphfnp.runs.run import CONFIG, Run
+from graphfnp.runs.run import CONFIG, PANEL, Run
 
 if TYPE_CHECKING:
     import torch
@@ -27,6 +27,9 @@ def open_run(place: Path | str) -> Run:
     place = unpacked(place)
     if str(place) in bundled_names() and not any(exists(place / file) for file in (CONFIG, MODEL_RECORD)):
         return Run(FOLDER / place)  # also beside a folder of data of that name
+    if exists(place / PANEL):
+        runs = ", ".join(sorted(str(one.parent) for one in place.glob(f"*/{CONFIG}")))
+        raise InvalidRun(f"{place}, which is a panel of several models", f"one of them: {runs}", "give its folder")
     if exists(place):
         return Run(place)
     raise InvalidRun(

@@ -9,9 +9,9 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import exists, read_json, write_json
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.runs.bundles import open_run, unpacked
-from graphfnp.runs.run import Run
+from graphfnp.runs.run import PANEL, Run
 
-PANEL, FORMAT = "panel.json", 1
+FORMAT = 1
 
 
 def is_panel(place: Path | str) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what training needs is slow to import, and predictions need
 
     from graphfnp.training.train import Event, Training
 
-CONFIG, SPLIT, EPOCHS = "config.json", "split.json", "epochs.jsonl"
+CONFIG, SPLIT, EPOCHS, PANEL = "config.json", "split.json", "epochs.jsonl", "panel.json"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from graphfnp.datasets.table_files import (
     csv_rows,
     delimiter_of,
     text_table,
+    undeclared,
 )
 from graphfnp.errors import InvalidGraphs, MissingData
 from graphfnp.files import exists
@@ -177,7 +178,7 @@ class MoleculeFile:
             if self.is_smi:
                 yield from (line.split(None, 1) for line in bounded_lines(file))
             else:
-                yield from csv_rows(bounded_lines(file), self.delimiter, self.notes)
+                yield from csv_rows(undeclared(bounded_lines(file)), self.delimiter, self.notes)
 
     def _text_rows(self) -> Iterator[list[str]]:
         blank, header, begun = 0, self.header, False
