@@ -66,6 +66,17 @@ def test_an_interrupted_training_does_not_go_on_with_another_file(run: Path, cap
     assert not (run / "metrics.json").exists()
 
 
+def test_a_folder_that_holds_a_run_is_refused_before_the_data_are_read(run: Path, capsys) -> None:
+    (run.parent / "in.csv").write_text("no table")
+    _, told = said(capsys, "train", run.parent / "in.csv", "-o", run, *QUICK, code=2)
+    assert "already holds a run" in told
+
+
+def test_another_plan_is_answered_with_the_command_that_goes_on(run: Path, capsys) -> None:
+    _, told = said(capsys, "train", run.parent / "in.csv", "-o", run, *QUICK, "--seed", "1", "--resume", code=2)
+    assert f"--out{run}--resume" in re.sub(r"[│ ]", "", told)
+
+
 def test_every_endpoint_is_checked_before_the_first_is_trained(tmp_path: Path, capsys) -> None:
     rows = [f"{row},1" for row in ROWS]
     (tmp_path / "in.csv").write_text("\n".join(["smiles,a,b", *rows, ""]))

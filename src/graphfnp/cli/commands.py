@@ -26,7 +26,7 @@ from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.panel import endpoint_folders, write_panel
-from graphfnp.runs.run import Plan, Run, Start, execute
+from graphfnp.runs.run import Plan, Run, Start, check_new, execute
 from graphfnp.settings import by_owner, with_overrides
 from graphfnp.training.class_balance import check_labels
 from graphfnp.training.config import TrainingConfig, enough_epochs
@@ -102,10 +102,14 @@ def train(
     folder = folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}"
     labels = [label.strip() for label in str(options.get("label", "")).split(",")]
     metrics: Any = None
-    if len(labels) == 1:
+    folders = {} if len(labels) == 1 else endpoint_folders(labels)
+    for place in folders.values() if folders else ("",):
+        if not (flags.resume or flags.overwrite):
+            check_new(folder / place)  # before anything is read
+    if not folders:
         metrics = _train(plan, folder, data, flags, chosen)
     else:  # a run for each endpoint, in a folder that is a panel; what --resume finds finished stays
-        folders, metrics = endpoint_folders(labels), {}
+        metrics = {}
         plans = {label: replace(plan, data_options={**plan.data_options, "label": label}) for label in folders}
         for label, endpoint in plans.items():
             _check_endpoint(endpoint, label, data)  # all of them before the first is trained

@@ -197,6 +197,13 @@ def execute(
     return Run(folder)
 
 
+def check_new(folder: Path) -> None:
+    """InvalidRun if the folder holds a run."""
+    if (folder / CONFIG).exists():
+        to_do = "choose another --out, or --resume to go on, or --overwrite to start anew"
+        raise InvalidRun(f"{folder}, which already holds a run", "an empty or new folder", to_do)
+
+
 def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
     """InvalidRun unless the folder is new, may be overwritten, or holds this very plan."""
     if not (folder / CONFIG).exists():
@@ -205,17 +212,10 @@ def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, over
         record = read_json(folder / CONFIG)
         _check_same(_planned(plan), record, folder)
         if dataset.has_other_files(record.get("facts", {})) and not (folder / METRICS).exists():
-            raise InvalidRun(
-                f"{plan.dataset}, which has changed since {folder} was begun",
-                "the file as it was",
-                "restore the file, or --overwrite to start anew",
-            )
+            changed = f"{plan.dataset}, which has changed since {folder} was begun"
+            raise InvalidRun(changed, "the file as it was", "restore the file, or --overwrite to start anew")
     elif not overwrite:
-        raise InvalidRun(
-            f"{folder}, which already holds a run",
-            "an empty or new folder",
-            "choose another --out, or --resume to go on, or --overwrite to start anew",
-        )
+        check_new(folder)
 
 
 def _begin(plan: Plan, folder: Path, dataset: Dataset) -> None:
@@ -289,7 +289,7 @@ def _check_same(new: dict[str, Any], old: dict[str, Any], folder: Path) -> None:
         raise InvalidRun(
             f"{folder}, started with another {', '.join(changed)}",
             "the plan the run was started with",
-            f"resume with: {old.get('command', 'the same command')}",
+            f"resume with: {old.get('command', 'the same command')} --out {shlex.quote(str(folder))} --resume",
         )
 
 
