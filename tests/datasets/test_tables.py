@@ -88,6 +88,15 @@ def test_columns_are_found_by_name_then_by_content_or_given(tmp_path):
     assert given.graphs.text == ("CC", "CCO")
 
 
+def test_columns_that_were_chosen_for_the_user_are_named(tmp_path):
+    content = "id,SMILES,canonical_smiles,active,Class\n1,CCO,OCC,1,a\n2,CC,CC,0,b\n"
+    told = "SMILES are those of the column 'SMILES', labels those of 'Class'"
+    assert told in table(tmp_path, content).facts["notes"]
+    assert "those of 'active'" in table(tmp_path, content, label="active").facts["notes"]
+    chosen = table(tmp_path, content, smiles="SMILES", label="Class").facts.get("notes", "")
+    assert "SMILES are those" not in chosen
+
+
 def test_a_file_without_header_loses_no_row(tmp_path):
     dataset = table(tmp_path, "CCO,1\nCC,0\n", label="column 2")
     assert dataset.graphs.text == ("CCO", "CC")

@@ -86,6 +86,9 @@ def read_table(
     if graphs is None:
         graphs = packed(featurise(()), y[rows], replace(schema, descriptors=()), ())
     notes = [*table.notes, *standard_notes(graphs), *(label_notes(given) if labels and not allow_unlabelled else ())]
+    if labels and not allow_unlabelled and (smiles is None or label is None) and len(table.names) > 2:
+        told = f"SMILES are those of the column {molecules!r}, labels those of {labels!r}"
+        notes.append(f"{told}; --smiles and --label choose others")
     if salts := sum("." in smiles for smiles in graphs.text or ()):
         what = "each is one graph, as it is written; --standardise keeps the largest"
         told = "1 row holds" if salts == 1 else f"{salts} rows hold"
