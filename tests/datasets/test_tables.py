@@ -277,3 +277,9 @@ def test_the_delimiter_that_a_spreadsheet_declares_is_no_row(declared, tmp_path)
     streamed = MoleculeFile(tmp_path / "my.csv")
     assert [chunk.texts for chunk in streamed.chunks()] == [("CCO", "CC")]
     assert [part.column_names for part in streamed.columns()] == [["smiles", "label"]]
+
+
+def test_a_cache_that_may_not_be_written_is_done_without(tmp_path):
+    (tmp_path / "taken").write_text("no folder")
+    for _ in range(2):
+        assert table(tmp_path, PLAIN, cache=tmp_path / "taken" / "molecules").graphs.text == ("CCO", "c1ccccc1", "CC")

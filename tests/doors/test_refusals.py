@@ -124,3 +124,12 @@ def test_what_users_are_warned_of_comes_without_a_line_of_code(table: Path, caps
     _, told = said(capsys, "predict", "ba2motifs", table)
     assert "note: the model sees node degrees only" in told
     assert "UserWarning" not in told
+
+
+def test_graphs_without_a_name_are_not_measured_where_they_were_trained_on(tmp_path: Path, capsys) -> None:
+    said(capsys, "train", "ba2motifs", "-o", tmp_path / "run", *QUICK, "--limit", "20")
+    _, told = said(capsys, "evaluate", tmp_path / "run", "ba2motifs", code=2)
+    assert "its training part is among them" in " ".join(told.replace("│", " ").split())
+    said(capsys, "evaluate", tmp_path / "run", "ba2motifs_plain")
+    _, told = said(capsys, "predict", tmp_path / "run", "CCO", code=2)
+    assert "reads no SMILES" in told

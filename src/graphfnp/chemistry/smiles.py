@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ _NO_TENSORS = ("row", "form", "form_ptr")
 
 
 def cached_arrays(folder: Path | str | None, content: Iterable[str], make: Callable[[], Made]) -> Made:
-    """``make()``, kept in ``folder`` under the sha256 of ``content``; a file that cannot be read is made anew."""
+    """``make()``, kept in ``folder`` under the sha256 of ``content`` if it may be; what cannot be read is made anew."""
     if folder is None:
         return make()
     digest = hashlib.sha256()
@@ -43,7 +44,8 @@ def cached_arrays(folder: Path | str | None, content: Iterable[str], make: Calla
     except (InvalidRun, TypeError):
         arrays, problems = make()
         tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-        write_tensors(path, tensors, [asdict(problem) for problem in problems])
+        with suppress(OSError):  # a home that may not be written, or a full disk
+            write_tensors(path, tensors, [asdict(problem) for problem in problems])
         return arrays, problems
 
 

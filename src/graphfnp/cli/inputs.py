@@ -20,6 +20,7 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, for_mix, mix_words, read_mix
 from graphfnp.prediction.predict import TrainedModel, predict
+from graphfnp.prediction.provenance import data_hash
 from graphfnp.runs.run import Run
 
 
@@ -61,6 +62,12 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
         graphs, rows, problems = graphs_from_smiles(source.split("\n"), schema=schema)
         if graphs is not None or not Path(source).suffix[1:].isalpha():  # CC.O is a SMILES, absent.csv is a file
             return Rows(graphs, rows.tolist(), problems)
+    if not reads_smiles(schema) and not exists(source) and not is_name(source):
+        raise MissingData(
+            f"{source!r}, which is no path that exists",
+            "a file, folder or dataset of graphs: the model knows graphs, and reads no SMILES",
+            "check the spelling",
+        )
     loaded = load(
         source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
         features=schema.descriptors,
@@ -102,7 +109,13 @@ def unseen_graphs(
         note(one)
     if loaded.problems:
         note(f"{described(loaded.problems)}: left out")
-    graphs = loaded.graphs
+    graphs, known = loaded.graphs, run.model.provenance
+    if graphs.text is None and known is not None and known.data_sha256 == data_hash(graphs):  # none is known by name
+        raise InvalidGraphs(
+            f"{source}, whose graphs are those of the run: its training part is among them",
+            "graphs the model has not seen",
+            "leave it out to measure the run's own test part",
+        )
     seen = seen_before(graphs, _trained_on(run, data))
     count = int(seen.sum())
     if not count:
