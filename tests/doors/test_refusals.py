@@ -28,7 +28,9 @@ def run(table: Path, capsys) -> Path:
     [
         ("smiles,label\nC,1\nCC,1\nCCC,1\n", [], "these classes: 1"),
         ("smiles,label\nC,1\nCC,0\n", [], "2 training graphs, and none for validation"),
-        (None, ["--from", "mutagenicity"], "whose backbone does not fit"),
+        (None, ["--from", "mutagenicity"], "with backbone.width=16"),
+        (None, ["--from", "mutagenicity", "--backbone", "gat"], "with backbone.name=gat"),
+        (None, ["--from", "mutagenicity", "--set", "backbone.width=128"], "whose backbone does not fit"),
         (None, ["--freeze", "1"], "--freeze 1 alone"),
     ],
 )

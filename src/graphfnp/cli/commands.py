@@ -60,7 +60,14 @@ class TrainRequest:
         if self.start is not None:
             from graphfnp.training.start import backbone_settings
 
-            overrides = {**backbone_settings(open_run(self.start.run).model), **overrides}
+            own = backbone_settings(open_run(self.start.run).model)
+            for name, value in own.items():
+                if name != "backbone.dropout" and str(overrides.get(name, value)).lower() != str(value).lower():
+                    raise InvalidConfig(
+                        f"--from {self.start.run} with {name}={overrides[name]}", f"its own {name}={value}",
+                        "leave the setting out: the weights are those of that backbone",
+                    )  # fmt: skip
+            overrides = {**own, **overrides}
         if self.epochs is not None:
             training = replace(training, epochs=self.epochs)
         make_config(self.method, overrides)  # a wrong setting should fail before data is read
