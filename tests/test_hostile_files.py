@@ -147,4 +147,4 @@ def test_nan_is_no_class_in_silence(label) -> None:
 def test_missing_labels_of_a_table_are_counted_aloud(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("smiles,label\n" + "C,0\nCC,1\n" * 10 + "CCO,nan\n")
-    assert "1 rows have no label" in read_table(path).facts["notes"]
+    assert "1 row has no label" in read_table(path).facts["notes"]

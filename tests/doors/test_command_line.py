@@ -258,7 +258,7 @@ def test_rows_to_test_are_picked_in_order_with_their_columns(graphfnp, molecules
     arguments = ["predict", molecules / "run", tmp_path / "in.csv", "--pick", 2, "--find", "amine"]
     written = graphfnp(*arguments, "-o", tmp_path / "out.csv")
     assert written.code == 0, written.err
-    assert "1 rows could not be read, and could not be picked" in written.err
+    assert "1 row could not be read, and could not be picked" in written.err
     rows = pd.read_csv(tmp_path / "out.csv")
     assert len(rows) == 2
     assert rows["name"].tolist() == [table["name"][row] for row in rows["row"]]
