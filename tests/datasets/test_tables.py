@@ -283,3 +283,11 @@ def test_a_cache_that_may_not_be_written_is_done_without(tmp_path):
     (tmp_path / "taken").write_text("no folder")
     for _ in range(2):
         assert table(tmp_path, PLAIN, cache=tmp_path / "taken" / "molecules").graphs.text == ("CCO", "c1ccccc1", "CC")
+
+
+def test_many_small_classes_are_one_note():
+    notes = label_notes([f"class {k % 40:02d}" for k in range(120)])
+    assert notes == [
+        "too few to learn a class and to hold some out: 'class 00' has 3 rows, 'class 01' has 3 rows, "
+        "'class 02' has 3 rows, 'class 03' has 3 rows, 'class 04' has 3 rows and 35 more"
+    ]

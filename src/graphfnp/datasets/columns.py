@@ -73,6 +73,7 @@ def label_notes(values: Sequence[str]) -> list[str]:
         change = shlex.quote(",".join(f"{one}={same[0]}" for one in same[1:]))
         notes.append(f"these labels differ only in how they are written: {told}; join them with --map-labels {change}")
     signs_are_results = any(value.startswith("+") for value in counts)
+    few = []
     for value, count in counts.items():
         rows = plural(count, "row")
         is_sign = signs_are_results and value[0] in "+-"
@@ -80,7 +81,9 @@ def label_notes(values: Sequence[str]) -> list[str]:
             change = shlex.quote(f"{value}=")
             notes.append(f"the label {value!r} ({rows}) is taken for a class; leave it out with --map-labels {change}")
         elif count < FEW and len(counts) > 1:
-            notes.append(f"the class {value!r} has {rows}: too few to learn it and to hold some out")
+            few.append(f"{value!r} has {rows}")
+    if few:
+        notes.append(f"too few to learn a class and to hold some out: {listed(few)}")
     return notes
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, listed
 
 LEVEL = 0.9  # of the sets given with predictions
 ROUNDING = 1e-9  # (n + 1) level should be 9, not just above it, where it is 9
@@ -66,9 +66,8 @@ class Conformal:
         if not always:
             return []
         needed = ceil(level / (1 - level) - ROUNDING)
-        few = f"{' and '.join(str(len(self.scores[k])) for k in always)} held-out graphs"
-        names = " and ".join(repr(class_names[k]) for k in always)
-        return [f"every {100 * level:g} % set holds {names}: {few}, where a class needs {needed} to be ruled out"]
+        few = listed([f"{class_names[k]!r} has {len(self.scores[k])}" for k in always])
+        return [f"every {100 * level:g} % set holds classes with fewer than {needed} held-out graphs: {few}"]
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

@@ -29,7 +29,7 @@ def check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
     if int((graphs.class_counts > 0).sum()) < 2:
         raise InvalidGraphs(
             f"training graphs by class: {', '.join(f'{name} {count}' for name, count in counts.items())}",
-            "two or more classes with graphs",
+            "at least two classes with graphs",
             "check the label column and the split: training needs graphs of each class",
         )
     if len(validation) == 0:
