@@ -35,7 +35,7 @@ def check_labels(graphs: PackedGraphs, validation: PackedGraphs) -> None:
     if len(validation) == 0:
         raise InvalidGraphs(
             f"{len(graphs)} training graphs, and none for validation",
-            "graphs in both parts: three or more with a label",
+            "labelled graphs in both parts: three or more in all",
             "add labelled graphs, or mark some as valid in a column called split",
         )
     unlabelled = [int((part.y < 0).sum()) for part in (graphs, validation)]
