@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 import graphfnp
 
@@ -207,6 +207,62 @@ def test_it_fits_a_phone_in_light_and_dark(browser: Browser, server, scheme) -> 
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(part) for part in ground[4:-1].split(",")) > 384) == (scheme == "light")
     context.close()
+
+
+def test_a_name_without_blanks_fits_a_phone(browser: Browser, server) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    ask(page, f"{ASPIRIN} {'name' * 40}")
+    expect(page.locator(".answer .main-drawing svg")).to_be_visible()
+    edges = "(inside) => [...document.querySelectorAll(inside)].map((one) => one.getBoundingClientRect().right)"
+    assert max(page.evaluate(edges, ".answer *:not(svg *)")) <= max(page.evaluate(edges, ".answer"))
+    assert max(page.evaluate(edges, "#mix-choice")) < max(page.evaluate(edges, "#form"))
+    page.close()
+
+
+def test_what_was_asked_last_is_shown_though_an_older_answer_comes_later(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/explain", lambda route: route.continue_() if held else held.append(route))
+    ask(page, "CCO older")
+    expect(page.locator("#status")).to_have_text("Asking")
+    page.wait_for_timeout(200)
+    page.fill("#rows", "CCN newer")
+    page.press("#rows", "Control+Enter")
+    expect(page.locator(".answer .kicker")).to_have_text("newer")
+    with page.expect_response("**/explain"):
+        held[0].continue_()
+    page.wait_for_timeout(500)
+    expect(page.locator(".answer .kicker")).to_have_text("newer")
+
+
+def test_a_question_before_the_key_asks_for_it_and_is_answered_with_it(browser: Browser, start_server) -> None:
+    guarded = start_server("--api-key", "secret")
+    page = browser.new_page(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
+    page.goto(guarded.address)
+    ask(page, "CCO")
+    expect(page.locator("#status")).to_contain_text("asks for its key")
+    page.fill("#key-value", "secret")
+    page.click("#key-save")
+    expect(page.locator("#examples button").first).to_be_visible()
+    page.click("#go")
+    expect(page.locator(".answer h2")).to_contain_text("permeable")
+    page.close()
+    assert guarded.stop() == 0
+
+
+def test_trouble_with_a_row_far_below_is_seen(browser: Browser, server) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 500}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    ask(page, "\n".join("C" * k + "O" for k in range(1, 26)))
+    expect(page.locator("#table tbody tr")).to_have_count(25)
+    page.route("**/explain", lambda route: route.fulfill(status=503, json={"detail": "it took too long"}))
+    page.locator("#table .row-name").last.click()
+    expect(page.locator("#status")).to_have_text("it took too long")
+    expect(page.locator("#status")).to_be_in_viewport()
+    page.close()
 
 
 def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, server) -> None:

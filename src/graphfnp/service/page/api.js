@@ -1,7 +1,7 @@
 // Talking to the service: answers, refusals with their reason, drawings, and the key where one is asked for.
 
 const KEY = "graphfnp-key";
-const OWN = location.pathname.match(/^\/models\/[^/]+/)?.[0] ?? ""; // where the page is that of one model of a panel
+export const OWN = location.pathname.match(/^\/models\/[^/]+/)?.[0] ?? ""; // where the page is that of one model of a panel
 
 export class Refused extends Error {
   constructor(status, detail) {

@@ -1,6 +1,6 @@
 // The interface, drawn from the OpenAPI document: fields, examples, and a way to try each route.
 
-import { get, Refused, send, useKey } from "./api.js";
+import { get, OWN, Refused, send, useKey } from "./api.js";
 import { $, el } from "./dom.js";
 
 const JSON_TYPE = "application/json";
@@ -44,7 +44,7 @@ function exampleOf(content) {
 }
 
 const curl = (method, path, body) =>
-  `curl ${location.origin}${path}` + (method === "POST" ? ` -H 'content-type: ${JSON_TYPE}' -d '${body.replaceAll("'", "'\\''")}'` : "");
+  `curl ${location.origin}${OWN}${path}` + (method === "POST" ? ` -H 'content-type: ${JSON_TYPE}' -d '${body.replaceAll("'", "'\\''")}'` : "");
 
 function tried(method, path, example) {
   const body = method === "POST" ? el("textarea", { "aria-label": `Body of ${path}`, spellcheck: "false" }) : null;

@@ -16,16 +16,19 @@ const ESTIMATE = "estimate"; // of all rows together: they are one request
 
 const MOST_TOGETHER = 512; // rows of a request that picks among them
 
-let card, table, opened, everything, asking = 0;
+let card, table, opened, everything, asking = 0, opening = 0;
 
 const smiles = () => card.input === "SMILES";
 
+// Reads the model's card; did the service give it?
 async function start() {
+  let found;
   try {
     card = await get("/model");
+    found = (await get("/rationales")).rationales;
   } catch (error) {
     trouble(error);
-    return;
+    return false;
   }
   $("key").hidden = true;
   say("");
@@ -47,13 +50,13 @@ async function start() {
   $("mix").hidden = !card.calibration.label_mix;
   $("mix-own").placeholder = `${card.classes.at(-1)}=0.2`;
   chooseMix();
-  $("pick-find").append(...card.classes.map((name) => el("option", { value: name }, `may be ${name}`)));
+  $("pick-find").replaceChildren($("pick-find").options[0], ...card.classes.map((name) => el("option", { value: name }, `may be ${name}`)));
   table = new RowTable($("table"), card, (one) => openRow(one, opened).catch(trouble));
   $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
   $("card").replaceChildren(...modelCard(card));
-  const found = (await get("/rationales")).rationales;
   $("gallery").hidden = !found.length;
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
+  return true;
 }
 
 const named = (mix) => Object.entries(mix).map(([name, share]) => `${name} ${percent(share)}`).join(", ");
@@ -82,17 +85,19 @@ function question({ asks, kind, classes }) {
   return `${either.charAt(0).toUpperCase()}${either.slice(1)}?`;
 }
 
-function submit() {
+async function submit() {
+  if (!card && !(await start())) return; // it was away, or asks for its key
   try {
-    return run(fromText($("rows").value, smiles()));
+    await run(fromText($("rows").value, smiles()));
   } catch (error) {
-    return trouble(error);
+    trouble(error);
   }
 }
 
 async function run(asked) {
   const mine = ++asking;
   const many = asked.length > 1;
+  opening++;
   $("go").setAttribute("aria-disabled", "true");
   $("result").hidden = true;
   $("many").hidden = true;
@@ -131,9 +136,10 @@ async function pick() {
   const find = $("pick-find").value, pick = Number($("pick-count").value);
   say(`Picking ${pick} of ${everything.length} rows`);
   try {
-    const asked = everything.map((one) => one.asked);
+    const rows = everything, asked = rows.map((one) => one.asked);
     const more = { pick, ...(find ? { find } : {}), ...beside(asked, card.features) };
     const found = await records("/predict", asked.map((one) => one.row), smiles(), opened, more);
+    if (rows !== everything) return;
     const chosen = found.records.map((record) => ({ ...everything[record.row], record }));
     table.show(chosen, true);
     const wanted = find ? `may be ${find}` : "the model is least sure of";
@@ -167,26 +173,29 @@ function showMany(done, mix) {
 }
 
 async function openRow(one, mix) {
+  const mine = ++opening; // what is opened last is shown, whichever answer comes last
   $("result").hidden = false;
   $("result").setAttribute("aria-busy", "true");
   try {
     const path = card.explains ? "/explain" : "/predict";
     const found = await records(path, [one.asked.row], smiles(), mix, beside([one.asked], card.features));
+    if (mine !== opening) return;
     const [record] = found.records;
     const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record);
     $("result").replaceChildren(shown);
     shown.querySelector("h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });
   } catch (error) {
+    if (mine !== opening) return;
     $("result").hidden = true;
     throw error;
   } finally {
-    $("result").removeAttribute("aria-busy");
+    if (mine === opening) $("result").removeAttribute("aria-busy");
   }
 }
 
 async function take(file) {
-  if (!file) return;
+  if (!file || (!card && !(await start()))) return;
   try {
     await run(fromFile(file.name, await file.text(), smiles()));
   } catch (error) {

@@ -9,17 +9,18 @@ import { say, trouble } from "./status.js";
 import { domain, ruledOut } from "./words.js";
 
 const AT_ONCE = 200; // rows of one request
-let models, asking = 0;
+let models, asking = 0, opening = 0;
 
 const features = () => [...new Set(Object.values(models).flatMap((card) => card.features))];
 
+// Reads the cards; did the service give them?
 async function start() {
   let found;
   try {
     found = await get("/model");
   } catch (error) {
     trouble(error);
-    return;
+    return false;
   }
   $("key").hidden = true;
   say("");
@@ -30,10 +31,13 @@ async function start() {
     el("button", { type: "button", onclick: () => { $("rows").value = `${row} ${name}`; submit(); } }, name)));
   $("model-list").replaceChildren(...Object.entries(models).map(([name, card]) =>
     el("li", {}, el("a", { href: `${card.base}/` }, name), `: ${card.asks ?? card.classes.join(" or ")}. ${card.limits[0]}`)));
+  return true;
 }
 
 async function submit() {
+  if (!models && !(await start())) return; // it was away, or asks for its key
   const mine = ++asking;
+  opening++;
   try {
     const asked = fromText($("rows").value, true);
     $("result").hidden = true;
@@ -79,18 +83,25 @@ function cell(record, card) {
 }
 
 async function open(asked) {
+  const mine = ++opening; // what is opened last is shown, whichever answer comes last
   $("result").setAttribute("aria-busy", "true");
   $("result").hidden = false;
   try {
     const { records: [record] } = await (await post("/explain", { smiles: [asked.row], ...beside([asked], features()) })).json();
+    if (mine !== opening) return;
     $("result").replaceChildren(...Object.entries(models).map(([name, card]) => {
       const said = record.models[name];
       return el("div", { class: "endpoint", id: `endpoint-${name}` }, el("h2", {}, name),
         said.status === "ok" ? answer(asked, said, card) : failed(asked, said));
     }));
+    $("result").querySelector(".answer h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });
+  } catch (error) {
+    if (mine !== opening) return;
+    $("result").hidden = true;
+    throw error;
   } finally {
-    $("result").removeAttribute("aria-busy");
+    if (mine === opening) $("result").removeAttribute("aria-busy");
   }
 }
 

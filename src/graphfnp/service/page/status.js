@@ -16,4 +16,5 @@ export function trouble(error) {
   }
   if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
   say(error.message, "bad");
+  $("status").scrollIntoView({ block: "nearest" }); // a row may have been opened far below
 }
