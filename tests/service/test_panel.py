@@ -53,6 +53,25 @@ def test_each_model_explains_with_its_own_rationales(client: TestClient) -> None
     assert {name: card["base"] for name, card in cards.items()} == {n: f"/models/{n}" for n in cards}
 
 
+def test_the_mix_and_the_sets_are_told_for_each_model(client: TestClient, engines: dict[str, Engine]) -> None:
+    answer = client.post("/predict", json={"smiles": NAPHTHALENE, "mix": "even"}).json()
+    for name, engine in engines.items():
+        assert answer["mix"][name] == dict.fromkeys(engine.model.classifier.schema.class_names, 0.5)
+        assert answer["sets"][name] == engine.model.conformal.guarantee
+    refused = client.post("/predict", json={"smiles": NAPHTHALENE, "mix": {"permeable": 0.2}})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith("mutagenicity: the label mix")
+
+
+def test_the_document_of_a_panel_has_an_example_that_it_answers(client: TestClient, engines: dict[str, Engine]) -> None:
+    document = client.get("/openapi.json").json()
+    assert document["info"]["version"] == ", ".join(engine.model.id for engine in engines.values())
+    for path in ("/predict", "/explain"):
+        body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        (example,) = body["examples"].values()
+        assert client.post(path, json=example["value"]).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/model", "/metrics", "/models/bbbp/model"])
 def test_the_key_is_asked_for_at_every_door(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 200
@@ -98,7 +117,15 @@ def test_the_page_shows_every_models_answer(chromium: Path, start_server) -> Non
             expect(answer.locator("h2")).to_contain_text(word)
             expect(answer.locator(".main-drawing svg")).to_be_visible()
             expect(answer).to_contain_text("What the answer leans on")
+        expect(page.locator("#endpoint-bbbp .answer h2")).to_be_focused()
+        page.get_by_role("link", name="the interface").click()
+        page.locator("#POST-predict").get_by_role("button", name="Send").click()
+        expect(page.locator("#POST-predict [aria-live] pre")).to_contain_text('"p(mutagen)"')
         page.goto(f"{panel_server.address}/models/mutagenicity/")
+        expect(page.locator("#gallery .tile svg").first).to_be_visible()
+        page.get_by_role("link", name="the interface").click()
+        expect(page.locator("#POST-predict pre").first).to_contain_text("/models/mutagenicity/predict")
+        page.get_by_role("link", name="GraphFNP").click()
         expect(page.locator("#gallery .tile svg").first).to_be_visible()
         browser.close()
     assert panel_server.stop() == 0

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from graphfnp.chemistry.smiles import graphs_from_smiles
@@ -17,6 +18,7 @@ from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine
+from graphfnp.service.wire import RowsRequest
 
 ASPIRIN, NITRO = "CC(=O)Oc1ccccc1C(=O)O", "O=[N+]([O-])c1ccccc1"
 
@@ -94,6 +96,33 @@ def test_wrong_input_is_refused_with_a_reason(client: TestClient, body: bytes, s
     answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text
     assert reason in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"smiles": ["CCO", null]}', "smiles.1: Input should be a valid string"),
+        (b'{"smiles": 5}', "smiles: Input should be a valid string, or: Input should be a valid list"),
+        (b'{"smiles": "C", "mix": {"permeable": NaN}}', "mix.permeable: Input should be a finite number"),
+        (b'{"smiles": []}', "body: give at least one row"),
+        (b'{"smiles": ["CCO"', "not JSON from character 17 on: Expecting ',' delimiter"),
+    ],
+)
+def test_a_refusal_names_the_field_in_the_words_of_the_request(client: TestClient, body: bytes, reason: str) -> None:
+    answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert answer.json() == {"detail": reason}
+
+
+def test_json_under_another_name_is_told_to_name_itself(client: TestClient) -> None:
+    form = client.post("/predict", content=b'{"smiles": "CCO"}', headers={"content-type": "text/plain"})
+    assert form.status_code == 422
+    assert "content-type: application/json" in form.json()["detail"]
+
+
+def test_of_many_faults_the_first_is_told_so_that_nobody_waits_for_the_rest() -> None:
+    with pytest.raises(ValidationError) as refused:
+        RowsRequest.model_validate({"smiles": [None] * 100_000})
+    assert refused.value.error_count() == 2  # no text, and the first of the list
 
 
 def test_graphs_may_be_given_by_the_names_of_atoms_and_bonds(client: TestClient) -> None:

@@ -156,10 +156,6 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         """Counts and times, as Prometheus reads them."""
         return Response(telemetry.text(), media_type=CONTENT_TYPE)
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> FileResponse:
-        return FileResponse(PAGE / "docs.html", headers=NO_STORE)
-
     add_examples(app.openapi(), engine, card)  # FastAPI keeps the document
     return app
 
@@ -183,7 +179,7 @@ def bare_app(
     app.state.telemetry, app.state.draining = telemetry, False
     app.state.is_draining = draining or (lambda: app.state.draining)
     app.add_middleware(Guard, config=config, telemetry=telemetry, draining=app.state.is_draining)
-    app.add_exception_handler(RequestValidationError, told)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, refuse)  # type: ignore[arg-type]
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     text = (PAGE / "head.html").read_text().replace("SCRIPT", script) + (PAGE / f"{page}.html").read_text()
@@ -191,6 +187,10 @@ def bare_app(
     @app.get("/", include_in_schema=False)
     async def front() -> HTMLResponse:
         return HTMLResponse(text, headers=NO_STORE)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(PAGE / "docs.html", headers=NO_STORE)
 
     return app
 
@@ -200,11 +200,26 @@ def health_response(app: FastAPI, **about: Any) -> JSONResponse:
     return JSONResponse({"status": "draining" if ending else "ok", **about}, 503 if ending else 200)
 
 
-async def told(request: Request, error: RequestValidationError) -> JSONResponse:
+async def refuse(request: Request, error: RequestValidationError) -> JSONResponse:
     """What a request got wrong, in a line."""
-    found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
-    status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422
-    return JSONResponse({"detail": "; ".join(found).encode("utf-8", "replace").decode()}, status)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return JSONResponse({"detail": f"not JSON from character {first['loc'][-1]} on: {first['ctx']['error']}"}, 400)
+    if isinstance(first["input"], bytes):  # FastAPI left the body as it came
+        return JSONResponse({"detail": "a body that is not said to be JSON: send content-type: application/json"}, 422)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for one in error.errors()[
+        :100
+    ]:  # of a field that may be of several types pydantic tells each type by its Python name
+        place = tuple(str(part) for part in one["loc"][1:] if "function-after[" not in str(part))
+        found.setdefault(place, []).append(one["msg"].removeprefix("Value error, "))
+    above = {place[:depth] for place in found for depth in range(len(place))}
+    told = [
+        f"{'.'.join(place) or first['loc'][0]}: {', or: '.join(said)}"
+        for place, said in found.items()
+        if place not in above
+    ]
+    return JSONResponse({"detail": "; ".join(told[:5]).encode("utf-8", "replace").decode()}, 422)
 
 
 def json_response(value: Any) -> Response:

@@ -14,13 +14,13 @@ from graphfnp.service.wire import ASPIRIN, Refusal
 SVG, TEXT = "image/svg+xml", "text/plain"
 Responses = dict[int | str, dict[str, Any]]
 WHY = {
-    400: ("Not JSON", "body: JSON decode error"),
+    400: ("Not JSON", "not JSON from character 17 on: Expecting value"),
     401: ("The API key is missing or wrong", "this service asks for its key: send it as X-API-Key"),
     404: ("No such rationale", "no structure for rationale 99: there are 10, counted from 1"),
     408: ("The body came too slowly", "the body did not arrive within 20 seconds"),
     413: ("Too many bytes or rows", "3000 rows: send at most 2000 at a time"),
     421: ("The Host header names another machine", "this service answers to this machine's own names"),
-    422: ("Not what the route takes", "body: Value error, give either smiles or graphs"),
+    422: ("Not what the route takes", "body: give either smiles or graphs"),
     429: ("Too many rows wait", "20000 rows wait already: come back in a few seconds"),
     500: ("A fault of the service", "the service failed: its log says more about request 5f0c"),
     503: ("It took too long", "not answered within 120 seconds: send fewer rows at a time"),

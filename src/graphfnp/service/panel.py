@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Request, Response, Security
+from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
 from fastapi.responses import JSONResponse
 
 from graphfnp.errors import InvalidConfig
@@ -13,8 +13,9 @@ from graphfnp.runs.panel import endpoint_folders
 from graphfnp.service.app import KEY, bare_app, health_response, json_response, make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import EXPLAIN, PREDICT, Engine
+from graphfnp.service.openapi import OPEN, ROWS, refusals
 from graphfnp.service.telemetry import CONTENT_TYPE, Telemetry
-from graphfnp.service.wire import RowsRequest
+from graphfnp.service.wire import ASPIRIN, RowsRequest
 
 MODELS = "/models/"
 
@@ -52,8 +53,11 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
 
     panel = bare_app(
         config, telemetry, "panel", "panel.js", lifespan=lifespan, title=f"GraphFNP: {', '.join(engines)}",
-        description="Several models, asked together.",
+        version=", ".join(one.version for one in services.values()), description="Several models, asked together.",
     )  # fmt: skip
+    columns = {name: 1.0 for service in services.values() for name in service.state.card["features"]}
+    example = {"smiles": [ASPIRIN, "CCO"], **({"features": [columns, columns]} if columns else {})}
+    Rows = Annotated[RowsRequest, Body(openapi_examples={"some": {"summary": "Some molecules", "value": example}})]
     cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
 
     async def answered(kind: str, request: RowsRequest, http: Request) -> Response:
@@ -61,27 +65,39 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
             raise HTTPException(
                 422, f"picks are of one model: ask {MODELS}{next(iter(places.values()))}{http.url.path}"
             )
-        answers = await asyncio.gather(*(one.state.answered(kind, request, http) for one in services.values()))
+        answers = await asyncio.gather(*(answer_of(name, kind, request, http) for name in services))
         rows = zip(*(answer["records"] for answer in answers), strict=True)
         records = [
             {"row": row[0]["row"], "input": row[0]["input"], "models": dict(zip(services, row, strict=True))}
             for row in rows
         ]
-        return json_response(
-            {"models": {n: a["model"] for n, a in zip(services, answers, strict=True)}, "records": records}
-        )
+        parts = {"models": "model", "mix": "mix", "sets": "sets"}  # each by the name of the model
+        by_name = {
+            part: {name: answer[field] for name, answer in zip(services, answers, strict=True)}
+            for part, field in parts.items()
+        }
+        return json_response({**by_name, "records": records})
 
-    @panel.post("/predict", dependencies=key, response_model=None)
-    async def predict(request: RowsRequest, http: Request) -> Response:
+    async def answer_of(name: str, kind: str, request: RowsRequest, http: Request) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = await services[name].state.answered(kind, request, http)
+        except HTTPException as refusal:
+            if refusal.status_code == 422:  # others would take it: their classes have other names
+                refusal.detail = f"{name}: {refusal.detail}"
+            raise
+        return answer
+
+    @panel.post("/predict", dependencies=key, response_model=None, responses=refusals(*ROWS))
+    async def predict(request: Rows, http: Request) -> Response:
         """For each row the record of every model, by its name; a row that one cannot read has its reason there."""
         return await answered(PREDICT, request, http)
 
-    @panel.post("/explain", dependencies=key, response_model=None)
-    async def explain(request: RowsRequest, http: Request) -> Response:
+    @panel.post("/explain", dependencies=key, response_model=None, responses=refusals(*ROWS))
+    async def explain(request: Rows, http: Request) -> Response:
         """The records of /predict with the explanation of each model."""
         return await answered(EXPLAIN, request, http)
 
-    @panel.get("/model", dependencies=key, response_model=None)
+    @panel.get("/model", dependencies=key, response_model=None, responses=refusals(*OPEN))
     def model() -> Response:
         """The cards of all models, each with the address of its own service."""
         limits = next(iter(cards.values()))["service"]
@@ -92,7 +108,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
         """Is the service ready for requests?"""
         return health_response(panel, models={name: card["id"] for name, card in cards.items()})
 
-    @panel.get("/metrics", dependencies=key, response_model=None)
+    @panel.get("/metrics", dependencies=key, response_model=None, responses=refusals(*OPEN))
     def metrics() -> Response:
         """Counts and times of the panel; those of a model are at its own address."""
         return Response(telemetry.text(), media_type=CONTENT_TYPE)

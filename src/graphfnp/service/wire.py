@@ -13,6 +13,7 @@ from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.label_mix import ESTIMATE
 
 NodeNumber = Annotated[int, Field(ge=0, lt=2**31)]
+FIRST = Field(fail_fast=True)  # of the faults in a list: a body may hold a million, and all wait while they are told
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
 
@@ -34,10 +35,18 @@ class GraphInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     num_nodes: Annotated[int, Field(ge=1, lt=2**31)]
-    edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], description="Each pair of neighbours once.")
-    node_types: list[Text] | None = Field(default=None, description="A name for each node, if the model has types.")
-    edge_types: list[Text] | None = Field(default=None, description="A name for each edge, if the model has types.")
-    x: list[list[FiniteFloat]] | None = Field(default=None, description="Features of each node, if the model has any.")
+    edges: Annotated[list[tuple[NodeNumber, NodeNumber]], FIRST] = Field(
+        default=[], description="Each pair of neighbours once."
+    )
+    node_types: Annotated[list[Text], FIRST] | None = Field(
+        default=None, description="A name for each node, if the model has types."
+    )
+    edge_types: Annotated[list[Text], FIRST] | None = Field(
+        default=None, description="A name for each edge, if the model has types."
+    )
+    x: Annotated[list[Annotated[list[FiniteFloat], FIRST]], FIRST] | None = Field(
+        default=None, description="Features of each node, if the model has any."
+    )
 
 
 class RowsRequest(BaseModel):
@@ -48,9 +57,11 @@ class RowsRequest(BaseModel):
         json_schema_extra={"examples": [{"smiles": [ASPIRIN, "CCO"]}, {"smiles": "CCO", "level": 0.8}]},
     )
 
-    smiles: Text | list[Text] | None = Field(default=None, description="One SMILES or many.")
-    graphs: list[GraphInput] | None = Field(default=None, description="Graphs, for a model that does not read SMILES.")
-    features: dict[Text, FiniteFloat] | list[dict[Text, FiniteFloat]] | None = Field(
+    smiles: Text | Annotated[list[Text], FIRST] | None = Field(default=None, description="One SMILES or many.")
+    graphs: Annotated[list[GraphInput], FIRST] | None = Field(
+        default=None, description="Graphs, for a model that does not read SMILES."
+    )
+    features: dict[Text, FiniteFloat] | Annotated[list[dict[Text, FiniteFloat]], FIRST] | None = Field(
         default=None,
         description="What the model reads beside the structure, by name, an object for each row; `/model` names them.",
     )
@@ -115,8 +126,8 @@ class DrawRequest(BaseModel):
 
     smiles: Text | None = None
     graph: GraphInput | None = None
-    nodes: list[NodeNumber] = Field(default=[], max_length=2000)
-    edges: list[tuple[NodeNumber, NodeNumber]] = Field(default=[], max_length=4000)
+    nodes: Annotated[list[NodeNumber], FIRST] = Field(default=[], max_length=2000)
+    edges: Annotated[list[tuple[NodeNumber, NodeNumber]], FIRST] = Field(default=[], max_length=4000)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "DrawRequest":
