@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 
 from graphfnp import GraphFNPClassifier, load, to_data_list
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, InvalidRun
@@ -87,6 +89,23 @@ def test_labels_inside_the_graphs_do_not_matter():
 def test_what_is_no_list_of_molecules_is_refused(wrong, says):
     with pytest.raises(GraphFNPError, match=says):
         small().fit(wrong, [0, 1, 0][: len(wrong)])
+
+
+def test_what_is_no_list_of_single_graphs_is_refused_with_the_row(fitted):
+    data = to_data_list(shapes(30))
+    model = small().fit(data, [one.y.item() for one in data])
+    wrong = {
+        "a batch of graphs": Batch.from_data_list(data),
+        "a batch of graphs in place 0": DataLoader(data, batch_size=10),
+        "NoneType in row 1, a Data in row 0": [data[0], None],
+        "ndarray as x of graph 0": [Data(x=data[0].x.numpy(), edge_index=data[0].edge_index)],
+        "a NoneType": None,
+    }
+    for says, given in wrong.items():
+        with pytest.raises(InvalidGraphs, match=says):
+            model.predict(given)
+    with pytest.raises(InvalidGraphs, match="a set"):  # its order is nobody's
+        fitted.predict(set(SMILES))
 
 
 # ---------------------------------------------------------------- labels
@@ -235,6 +254,16 @@ def test_wrong_settings_are_refused_when_fitting():
                   {"validation_fraction": 1.0}):  # fmt: skip
         with pytest.raises(InvalidConfig):
             small(**wrong).fit(SMILES, LABELS)
+
+
+def test_too_few_graphs_to_hold_some_out_says_so():
+    with pytest.raises(InvalidGraphs, match="2 training graphs, and none for validation"):
+        small().fit(SMILES[::20], LABELS[::20])
+
+
+def test_a_mix_is_named_as_the_client_of_the_service_names_it():
+    said, named = (small(mix=mix).fit(SMILES, LABELS).predict_proba(SMILES) for mix in ("ring=0.1", {"ring": 0.1}))
+    assert np.array_equal(said, named)
 
 
 def test_it_learns():

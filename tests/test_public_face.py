@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from rdkit import Chem
+from torch_geometric.data import Data
 
 import graphfnp
 from graphfnp.cli.app import main
@@ -18,6 +22,23 @@ def test_bundled_model_predicts_smiles_in_two_lines() -> None:
     predictions = graphfnp.predict(model, ["CCO", CAFFEINE])
     assert predictions.probabilities.shape == (2, 2)
     assert torch.allclose(graphfnp.predict(model, CAFFEINE).probabilities, predictions.probabilities[1:], atol=1e-5)
+
+
+def test_molecules_tables_and_pyg_graphs_are_predicted_as_smiles_and_packs_are() -> None:
+    model = graphfnp.load_model("bbbp")
+    expected = graphfnp.predict(model, [CAFFEINE]).probabilities
+    for same in ([Chem.MolFromSmiles(CAFFEINE)], pd.DataFrame({"smiles": [CAFFEINE]}), pd.Series([CAFFEINE], [7])):
+        assert torch.allclose(graphfnp.predict(model, same).probabilities, expected, atol=1e-5)
+    motifs = graphfnp.load_model("ba2motifs")
+    wheels = graphfnp.from_networkx([nx.wheel_graph(6), nx.cycle_graph(6)])
+    packed = graphfnp.predict(motifs, wheels).probabilities
+    data = [Data(edge_index=one.edge_index, num_nodes=6) for one in graphfnp.to_data_list(wheels)]
+    assert torch.equal(graphfnp.predict(motifs, data).probabilities, packed)
+    assert [record["probability"] for record in graphfnp.explain(motifs, data)] == pytest.approx(
+        packed.amax(1).tolist(), abs=1e-4
+    )
+    with pytest.raises(graphfnp.GraphFNPError, match="0 draws"):
+        graphfnp.predict(model, [CAFFEINE], num_draws=0)
 
 
 def test_smiles_that_is_none_is_named() -> None:

@@ -73,7 +73,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         batch_size: int = TrainingConfig.batch_size,
         learning_rate: float = TrainingConfig.learning_rate,
         calibration: str = TrainingConfig.calibration,
-        mix: str = TRAINING_MIX,
+        mix: str | Mapping[Any, float] = TRAINING_MIX,
         overrides: Mapping[str, Any] | None = None,
         standardise: bool = False,
         features: str | Sequence[str] | None = None,
@@ -92,7 +92,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.calibration = calibration
-        self.mix = mix  # label mix of what it will be asked about: training, even, or CLASS=0.2
+        self.mix = mix  # label mix of what it will be asked about: training, even, or {CLASS: 0.2}
         self.overrides = overrides  # any other setting by dotted name; "training.x" for the recipe
         self.standardise = standardise  # molecules, to largest fragment, neutral, canonical tautomer
         self.features = features  # beside the structure: "rdkit", and columns of X, which is a table then

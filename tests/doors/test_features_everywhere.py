@@ -65,8 +65,13 @@ def test_a_model_with_features_refuses_graphs_without(tmp_path: Path) -> None:
     model = graphfnp.TrainedModel(graphfnp.make_classifier("vanilla", data.graphs.schema, {"backbone.width": 8}))
     with pytest.raises(InvalidGraphs, match="features='dose'"):
         graphfnp.predict(model, graphfnp.load(table).graphs)
-    with pytest.raises(InvalidGraphs, match=WITHOUT):
+    with pytest.raises(InvalidGraphs, match="a DataFrame with molecules and the columns dose"):
         graphfnp.predict(model, ["CCO"])
+    with pytest.raises(InvalidGraphs, match=WITHOUT):
+        graphfnp.predict(model, pd.DataFrame({"smiles": ["CCO"], "dose": [None]}))
+    frame = pd.read_csv(table)[["dose", "smiles"]]
+    given = graphfnp.predict(model, frame).probabilities
+    assert torch.equal(given, graphfnp.predict(model, data.graphs).probabilities)
 
 
 def test_every_door_reads_the_features_training_read(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -1,5 +1,6 @@
 """PackedGraphs: what is refused, and taking graphs out by index arithmetic."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -131,8 +132,12 @@ def test_a_schema_of_one_class_is_refused() -> None:
 def test_unlabelled_training_graphs_and_an_empty_validation_part_are_refused() -> None:
     graphs = shapes(6, NUMBERS)
     unlabelled = replace(graphs, y=torch.tensor([0, 1, 2, 0, 1, UNLABELLED]))
-    for parts in ((unlabelled, graphs), (graphs, unlabelled), (graphs, graphs.select([]))):
-        with pytest.raises(InvalidGraphs, match="labelled graphs in both parts"):
+    for says, parts in {
+        "labelled graphs in both parts": (unlabelled, graphs),
+        "0 for training, 1 for validation": (graphs, unlabelled),
+        "6 training graphs, and none for validation": (graphs, graphs.select([])),
+    }.items():
+        with pytest.raises(InvalidGraphs, match=re.escape(says)):
             train(make_classifier("vanilla", NUMBERS, small("vanilla")), *parts)
 
 

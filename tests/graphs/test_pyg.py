@@ -234,3 +234,11 @@ def test_features_a_degree_model_cannot_see_are_named_in_a_warning():
     model = generate_ba2motifs(2).schema
     with pytest.warns(UserWarning, match="degrees only"):
         assert matching(from_data_list([path(torch.rand(3, 4))]), model).x.flatten().tolist() == [1, 2, 1]
+
+
+def test_a_batch_is_never_taken_for_one_graph():
+    rings = [Data(x=torch.randn(3, 2), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), y=k % 2) for k in range(4)]
+    for batches in (DataLoader(rings, batch_size=2), [rings[0], *DataLoader(rings, batch_size=4)]):
+        with pytest.raises(InvalidGraphs, match="to_data_list"):
+            from_data_list(batches)
+    assert len(from_data_list(iter(rings))) == 4

@@ -1,5 +1,6 @@
 """Label mixes: estimated without labels, and predictions moved from one to another by Bayes' rule."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -97,6 +98,7 @@ NAMES, USUAL = ("negative", "weak", "strong"), (0.6, 0.3, 0.1)
         ("strong=0.4", (0.4, 0.2, 0.4)),
         ("strong=0.2, weak=0.5", (0.3, 0.5, 0.2)),
         ("0.2,0.5,0.3", (0.2, 0.5, 0.3)),
+        ({"strong": 0.2, "weak": np.float64(0.5)}, (0.3, 0.5, 0.2)),
     ],
 )
 def test_mix_is_named_by_class_and_the_rest_is_shared_as_in_training(said, mix):

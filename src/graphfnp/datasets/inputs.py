@@ -1,6 +1,6 @@
 """What a user's list may hold - SMILES, RDKit molecules, PyG ``Data``, PackedGraphs - as PackedGraphs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ from rdkit import Chem, rdBase
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
-from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, concatenate
+from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema, concatenate
 from graphfnp.graphs.problem import Problem, Read
-from graphfnp.graphs.pyg import from_data_list, is_data
+from graphfnp.graphs.pyg import from_data_list, is_batch, is_data
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -24,14 +24,16 @@ def graphs_from_inputs(
     class_names: Sequence[str],
     standardise: bool = False,
     features: str | Sequence[str] | None = None,
+    schema: Schema | None = None,
 ) -> Read:
     """Unlabelled graphs of these classes.
 
     A molecule is read by way of its SMILES, so that both mean the same graph. PackedGraphs keep their schema, and so do
     ``Data`` that :func:`graphfnp.to_data_list` made; the schema of other ``Data`` is found in the list itself.
-    Columns that ``features`` name stand in the table beside the one of molecules.
+    Columns that ``features`` name stand in the table beside the one of molecules. Molecules are featurised as
+    ``schema`` says, if one is given.
     """
-    names, descriptors = tuple(class_names), descriptor_list(features)
+    names, descriptors = tuple(class_names), descriptor_list(features) if schema is None else schema.descriptors
     if isinstance(inputs, PackedGraphs):
         return _unlabelled(inputs, names)
     inputs, columns = _apart(inputs, columns_in(descriptors))
@@ -40,14 +42,16 @@ def graphs_from_inputs(
         return _unlabelled(concatenate(items), names)
     if items and all(map(is_data, items)):
         return _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
-    wrong = next((row for row, item in enumerate(items) if not _is_molecule(item)), None)
+    belongs = is_data if items and is_data(items[0]) else _is_molecule
+    wrong = next((row for row, item in enumerate(items) if not belongs(item)), None)
     if wrong is not None:
         raise InvalidGraphs(
-            f"a {type(items[wrong]).__name__} in row {wrong}",
+            f"a {type(items[wrong]).__name__} in row {wrong}"
+            + (f", a {type(items[0]).__name__} in row 0" if wrong else ""),
             "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
             "pass a list of them, e.g. the SMILES column of a table",
         )
-    schema = molecule_schema(names, standardise, descriptors)
+    schema = schema or molecule_schema(names, standardise, descriptors)
     return graphs_from_smiles([_smiles(item) for item in items], schema=schema, columns=columns)
 
 
@@ -74,8 +78,12 @@ def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]
 
 def _items(inputs: Any) -> list[Any]:
     """A list, an array, a Series, or a table of one column."""
+    if is_batch(inputs):
+        raise InvalidGraphs("a batch of graphs", "a list with a Data for each", "pass batch.to_data_list()")
     if isinstance(inputs, str | bytes | Chem.Mol) or is_data(inputs):
         raise InvalidGraphs(f"one {type(inputs).__name__}", "a list of them", "put it in a list: [x]")
+    if not isinstance(inputs, Iterable) or isinstance(inputs, Set):  # rows have an order
+        raise InvalidGraphs(f"a {type(inputs).__name__}", "a list of molecules or graphs", "pass such a list")
     if hasattr(inputs, "to_numpy"):
         inputs = inputs.to_numpy()
     if isinstance(inputs, np.ndarray) and inputs.ndim != 1:

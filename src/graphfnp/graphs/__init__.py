@@ -10,7 +10,7 @@ PUBLIC = {  # what other packages may use, by module
     "packed": "UNLABELLED Batch Origin PackedGraphs Schema concatenate rows_of",
     "pointers": "owners ranges pointer_array pointers position_within rank_within",
     "problem": "Problem Read",
-    "pyg": "from_data_list from_networkx is_data is_dataset is_networkx to_data_list",
+    "pyg": "from_data_list from_networkx is_batch is_data is_dataset is_networkx to_data_list",
     "storage": "load_graphs save_graphs",
     "structure": "Adjacency Pattern Structure adjacency as_networkx core_numbers largest_piece motif_name substructure",
     "subgraphs": "beside_subgraphs edges_both_ways induced_subgraphs random_connected_nodes",

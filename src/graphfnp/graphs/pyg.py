@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -17,17 +17,23 @@ from graphfnp.graphs.pointers import pointers
 
 if TYPE_CHECKING:
     import networkx as nx
-    from torch_geometric.data import Data, Dataset
+    from torch_geometric.data import Batch, Data, Dataset
 
 
-def from_data_list(data: "Sequence[Data]", class_names: Sequence[str] | None = None) -> PackedGraphs:
+def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = None) -> PackedGraphs:
     """Pack PyG graphs, finding the schema in the data.
 
     Integer or one-hot ``x`` is categorical, other floats are continuous, and without ``x`` the degree is the feature.
     Labels of any integer or string kind become 0..K-1 in sorted order (or in the order of ``class_names``).
     """
-    if not len(data):
+    data = list(data)
+    if not data:
         raise InvalidGraphs("an empty list", "at least one graph", "check what was read")
+    if (batch := next((number for number, item in enumerate(data) if is_batch(item)), None)) is not None:
+        raise InvalidGraphs(
+            f"a batch of graphs in place {batch}", "one Data for each graph",
+            "take batch.to_data_list(), or the dataset of the loader",
+        )  # fmt: skip
     edges = [_edges(item, number) for number, item in enumerate(data)]
     texts = [item.get("text", item.get("smiles")) for item in data]
     text = None if any(text is None for text in texts) else [str(text) for text in texts]
@@ -169,7 +175,7 @@ def _numbered(count: int) -> tuple[str, ...]:
 
 def _column(data: "Sequence[Data]", name: str) -> Tensor | None:
     """One field of all graphs, concatenated; None if no graph has it."""
-    values = [item.get(name) for item in data]
+    values = [_tensor(item, name, number) for number, item in enumerate(data)]
     have = [value for value in values if value is not None]
     if not have:
         return None
@@ -191,12 +197,19 @@ def _column(data: "Sequence[Data]", name: str) -> Tensor | None:
     return torch.cat(have)
 
 
+def _tensor(item: "Data", name: str, number: int) -> Tensor | None:
+    value = item.get(name)
+    if value is None or isinstance(value, Tensor):
+        return value
+    raise InvalidGraphs(f"a {type(value).__name__} as {name} of graph {number}", "a tensor", "use torch.as_tensor")
+
+
 def _edgeless(item: "Data") -> bool:
     return item.get("edge_index") is None or item.edge_index.shape[1] == 0
 
 
 def _edges(item: "Data", number: int) -> Tensor:
-    edges = item.get("edge_index")
+    edges = _tensor(item, "edge_index", number)
     if edges is None:
         return torch.zeros(2, 0, dtype=torch.long)
     if edges.ndim != 2 or (edges.shape[0] != 2 and edges.numel()):
@@ -241,6 +254,11 @@ def _attribute_names(values: Any) -> dict[Any, int]:
 def is_data(value: Any) -> "TypeGuard[Data]":
     """One graph of PyG."""
     return _is_a(value, "torch_geometric.data", "Data")
+
+
+def is_batch(value: Any) -> "TypeGuard[Batch]":
+    """Several graphs of PyG side by side; also a ``Data`` to PyG."""
+    return _is_a(value, "torch_geometric.data", "Batch")
 
 
 def is_dataset(value: Any) -> "TypeGuard[Dataset]":

@@ -1,7 +1,7 @@
 """Label mixes: as a user names one, how far apart two are, and the mix of unlabelled graphs by their predictions."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -21,14 +21,14 @@ OTHER_MIX = 0.1  # share of labels that would have to change before a mix is cal
 ROUNDS, TOLERANCE = 10_000, 1e-9
 
 
-def read_mix(text: str, class_names: Sequence[str], usual: Sequence[float]) -> tuple[float, ...]:
+def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual: Sequence[float]) -> tuple[float, ...]:
     """The class shares that a user asks for, in the order of the classes; ``usual`` are those of the training data.
 
-    "training", "even", "toxic=0.2" or "toxic=0.2,safe=0.5"; what classes that are not named share is shared out among
-    them as in the training data. As in earlier versions "0.3" is the share of the second of two classes, and
-    "0.2,0.5,0.3" those of all.
+    "training", "even", "toxic=0.2", "toxic=0.2,safe=0.5" or {"toxic": 0.2}; what classes that are not named share is
+    shared out among them as in the training data. As in earlier versions "0.3" is the share of the second of two
+    classes, and "0.2,0.5,0.3" those of all.
     """
-    count, text = len(class_names), text.strip()
+    count, text = len(class_names), mix_text(given)
     if text == EVEN:
         return tuple([1 / count] * count)
     if text == TRAINING:
@@ -51,6 +51,13 @@ def read_mix(text: str, class_names: Sequence[str], usual: Sequence[float]) -> t
         raise _no_mix(text, class_names)
     mix = {**named, **{k: left * own / sum(weight) for k, own in zip(rest, weight, strict=True)}}
     return tuple(mix[k] / sum(mix.values()) for k in range(count))
+
+
+def mix_text(given: str | Mapping[Any, float]) -> str:
+    """As ``graphfnp predict --mix`` takes it."""
+    if isinstance(given, str):
+        return given.strip()
+    return ",".join(f"{name}={float(share)!r}" for name, share in given.items())
 
 
 def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -119,14 +120,14 @@ def collect(
     )  # fmt: skip
 
 
-def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> PackedGraphs:
-    """Graphs as they are, or those of SMILES; InvalidGraphs that names the first that is no molecule."""
+def graphs_of(schema: Schema, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
+    """Graphs as they are, or those of SMILES, RDKit molecules or PyG ``Data``; InvalidGraphs names the first bad."""
     if isinstance(given, PackedGraphs):
         return given
-    from graphfnp.chemistry.smiles import graphs_from_smiles  # RDKit: only who gives SMILES needs it
+    from graphfnp.datasets.inputs import graphs_from_inputs  # RDKit: who gives PackedGraphs does not need it
 
-    smiles = [given] if isinstance(given, str) else list(given)
-    graphs, _, problems = graphs_from_smiles(smiles, schema=schema)
+    items = [given] if isinstance(given, str) else given
+    graphs, _, problems = graphs_from_inputs(items, schema.class_names, schema=schema)
     if problems or graphs is None:
         what = f"{problems[0].given!r} (number {problems[0].row}): {problems[0].reason}" if problems else "no SMILES"
         raise InvalidGraphs(what, "SMILES", "leave it out, or score a file, where bad rows keep their place")
@@ -135,13 +136,16 @@ def graphs_of(schema: Schema, given: PackedGraphs | Sequence[str] | str) -> Pack
 
 def predict(
     model: TrainedModel,
-    graphs: PackedGraphs | Sequence[str] | str,
+    graphs: PackedGraphs | Sequence[Any] | str,
     num_draws: int = NUM_DRAWS,
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
     watch: Callable[[int], None] | None = None,
 ) -> Predictions:
-    """Calibrated predictions of graphs or SMILES; the same seed gives the same numbers, whatever the batch size."""
+    """Calibrated predictions; the same seed gives the same numbers, whatever the batch size.
+
+    ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
+    """
     if num_draws < 1:
         raise InvalidConfig(f"{num_draws} draws", "1 or more", "32 are usual")
     graphs = matching(graphs_of(model.classifier.schema, graphs), model.classifier.schema)

@@ -72,9 +72,10 @@ def explanation_records(
     return records
 
 
-def explain(model: TrainedModel, given: PackedGraphs | Sequence[str] | str, seed: int = 0) -> list[dict[str, Any]]:
-    """A record for each graph or SMILES: what is predicted, and the rationales it leans on with where they are.
+def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed: int = 0) -> list[dict[str, Any]]:
+    """A record for each graph: what is predicted, and the rationales it leans on with where they are.
 
+    Given are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
     Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
     """
     graphs = matching(graphs_of(model.classifier.schema, given), model.classifier.schema)

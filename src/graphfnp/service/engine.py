@@ -65,7 +65,7 @@ class Engine:
 
     def kind(self, name: str, request: RowsRequest) -> Kind:
         """What a request may share a batch with; InvalidConfig if it names no label mix or no class."""
-        names, mix, find = self.model.classifier.schema.class_names, request.mix_text, None
+        names, mix, find = self.model.classifier.schema.class_names, request.mix, None
         if request.find is not None:
             find = class_number(request.find, names)
         most = min(EXPLAINED_ROWS, self.config.batch_rows) if name == EXPLAIN else self.config.batch_rows

@@ -99,13 +99,6 @@ class RowsRequest(BaseModel):
         return self.mix == ESTIMATE or self.weighted or self.pick is not None
 
     @property
-    def mix_text(self) -> str | None:
-        """As ``graphfnp predict --mix`` takes it."""
-        if isinstance(self.mix, dict):
-            return ",".join(f"{name}={share!r}" for name, share in self.mix.items())
-        return self.mix
-
-    @property
     def beside(self) -> list[dict[str, float]]:
         """The features of each row; none: nothing was given."""
         return [self.features] if isinstance(self.features, dict) else self.features or []
