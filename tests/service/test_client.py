@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from graphfnp.errors import GraphFNPError
@@ -43,6 +45,35 @@ def test_long_lists_go_in_pieces_and_keep_their_numbers(asking: Client) -> None:
     graph = {"num_nodes": 3, "edges": [[0, 1], [1, 2]], "node_types": ["C", "C", "O"], "edge_types": ["single"] * 2}
     assert [one["input"] for one in asking.explain([graph] * (most + 1))] == [f"graph {k}" for k in range(most + 1)]
     assert asking.predict([]) == []
+
+
+def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
+    column = pd.Series([None, "CCO", float("nan"), pd.NA], index=[7, 3, 1, 1], dtype=object)
+    records = asking.predict(column)
+    assert [record["status"] for record in records] == ["failed", "ok", "failed", "failed"]
+    assert records[0]["reason"] == records[2]["reason"] == "no SMILES given"
+
+
+def test_numbers_of_numpy_are_numbers(asking: Client) -> None:
+    plain = asking.predict("CCO", level=0.8, mix={"permeable": 0.25})
+    assert asking.predict("CCO", level=0.8, mix={"permeable": np.float32(0.25)}) == plain
+    assert asking.draw("CCO", nodes=np.array([0, 1])) == asking.draw("CCO", nodes=[0, 1])
+
+
+def test_what_looks_at_all_rows_together_is_never_sent_in_pieces(start_server) -> None:
+    small = start_server("--max-rows", "30")
+    client, rows = Client(small.address), ["C" * k + "O" for k in range(1, 41)]
+    assert len(client.predict(rows)) == 40
+    for ask in (lambda: client.pick(rows, 3), lambda: client.predict(rows, mix="estimate")):
+        with pytest.raises(ServiceError, match="40 rows: send at most 30"):
+            ask()
+    assert small.stop() == 0
+
+
+def test_a_key_that_no_header_can_carry_is_refused_at_once() -> None:
+    for key in ("secret\n", "ключ"):
+        with pytest.raises(GraphFNPError, match="printable ASCII"):
+            Client("http://127.0.0.1:9", api_key=key)
 
 
 def test_a_refusal_says_why_and_names_the_request(asking: Client) -> None:

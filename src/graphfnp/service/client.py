@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from graphfnp.errors import GraphFNPError
 
-Row = str | Mapping[str, Any]  # a SMILES, or a graph as the service takes it
+Row = str | Mapping[str, Any] | None  # a SMILES, or a graph as the service takes it; None: missing
 Mix = str | Mapping[str, float]
 Features = Sequence[Mapping[str, float]]  # of each row, by name
 AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
@@ -43,6 +43,8 @@ class Client:
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise GraphFNPError(f"the address {address}", "http://HOST:PORT", "name the scheme too")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise GraphFNPError("a key with other than printable ASCII", "the service's key", "strip the line's end?")
         self.address, self.seconds, self.retries = address.rstrip("/"), seconds, retries
         self._key = {} if api_key is None else {"X-API-Key": api_key}
         self._limits: dict[str, Any] = {}
@@ -114,15 +116,19 @@ class Client:
         options: Mapping[str, Any],
         features: Features | None,
     ) -> list[dict[str, Any]]:
-        asked: list[Row] = [rows] if isinstance(rows, str | Mapping) else list(rows)
+        asked: list[Row] = [rows] if rows is None or isinstance(rows, str | Mapping) else list(rows)
         if not asked:
             return []
-        name = "smiles" if isinstance(asked[0], str) else "graphs"
+        name = "graphs" if any(isinstance(row, Mapping) for row in asked) else "smiles"
+        if name == "smiles":  # what is missing keeps its place, as a row that cannot be read
+            asked = ["" if row is None or (isinstance(row, float) and row != row) else str(row) for row in asked]
         given = {key: value for key, value in options.items() if value is not None}
         self._limits = self._limits or self.model()["service"]
+        is_whole = given.get("mix") == "estimate" or "weighted" in given or "pick" in given
+        most = len(asked) if is_whole else self._limits[limit]
         records: list[dict[str, Any]] = []
-        for start in range(0, len(asked), self._limits[limit]):
-            some = slice(start, start + self._limits[limit])
+        for start in range(0, len(asked), most):
+            some = slice(start, start + most)
             body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
             for record in json.loads(self._ask(path, body))["records"]:
                 record["row"] += start
@@ -132,7 +138,7 @@ class Client:
         return records
 
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
-        identity, content = uuid4().hex, None if body is None else json.dumps(body).encode()
+        identity, content = uuid4().hex, None if body is None else json.dumps(body, default=_plain).encode()
         headers = {"Content-Type": "application/json", "X-Request-ID": identity, **self._key}
         for left in range(self.retries, -1, -1):
             try:
@@ -148,6 +154,13 @@ class Client:
                     raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
                 time.sleep(1.0)
         raise AssertionError("the last try returns or raises")
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy or PyTorch as JSON has it."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} in a request: give text, numbers, lists and dictionaries")
 
 
 def _detail(error: HTTPError) -> str:

@@ -10,7 +10,8 @@ export class Refused extends Error {
   }
 }
 
-export const useKey = (key) => sessionStorage.setItem(KEY, key);
+// A header takes ASCII alone, and no key of the service has more: another is refused as wrong.
+export const useKey = (key) => sessionStorage.setItem(KEY, key.trim().replace(/[^ -~]/g, "?"));
 
 async function ask(path, options = {}) {
   const headers = { ...options.headers };
