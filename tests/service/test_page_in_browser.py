@@ -265,6 +265,37 @@ def test_trouble_with_a_row_far_below_is_seen(browser: Browser, server) -> None:
     page.close()
 
 
+def test_graphs_are_asked_about_in_their_own_words(browser: Browser, start_server) -> None:
+    motifs = start_server(model="ba2motifs")
+    page = browser.new_page(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
+    page.goto(motifs.address)
+    expect(page.locator("#gallery .tile svg").first).to_be_visible()
+    expect(page.locator("#wavy")).to_be_hidden()  # it tells of molecules
+    for text, odd in (("null", 0), ('"CCO"', 0), ('[{"num_nodes": 1}, 5]', 1), ('{"graphs": 3}', 0)):
+        ask(page, text)
+        expect(page.locator("#status")).to_contain_text(f"Graph {odd} is not written as")
+    ask(page, '{"num_nodes": 3, "edges": [[0, 9]]}')
+    expect(page.locator(".answer")).to_contain_text("two different nodes below 3")
+    expect(page.locator(".answer")).not_to_contain_text("valences")
+    page.locator("#examples button").first.click()
+    expect(page.locator(".answer h2")).to_contain_text("cycle")
+    page.close()
+    assert motifs.stop() == 0
+
+
+def test_a_probability_near_one_never_means_all(page: Page) -> None:
+    page.route("**/explain", lambda route: route.fulfill(json=changed(route.fetch().json())))
+
+    def changed(answer: dict) -> dict:
+        answer["records"][0].update(probability=0.9996)
+        return answer
+
+    ask(page, "CCO")
+    expect(page.locator(".answer")).to_contain_text("Of a thousand inputs with this probability, about 999 should be")
+    expect(page.locator(".answer")).to_contain_text("and 1 should not")
+
+
 def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, server) -> None:
     page.goto(f"{server.address}/docs")
     expect(page.locator("#contents a")).to_contain_text(["POST /predict", "POST /explain", "GET /model"])
@@ -281,7 +312,7 @@ def test_another_mix_moves_the_answers_and_is_named_beside_them(page: Page) -> N
     ask(page, f"{ASPIRIN} aspirin")
     big = page.locator(".answer .big")
     usual = big.text_content()
-    expect(page.locator("#mix-hint")).to_contain_text(re.compile(r"non-permeable \d+ %, permeable \d+ %"))
+    expect(page.locator("#mix-hint")).to_contain_text(re.compile(r"non-permeable \d+\s%, permeable \d+\s%"))
     page.select_option("#mix-choice", "own")
     page.click("#go")
     expect(page.locator("#status")).to_contain_text("Write your mix, such as permeable=0.2")

@@ -229,6 +229,10 @@ def test_a_model_of_plain_graphs_takes_graphs_and_refuses_smiles() -> None:
         assert [record["status"] for record in records] == ["ok"] * len(card["examples"])
         assert {record["class"] for record in records} == {"house", "cycle"}
         assert client.post("/draw", json={"graph": card["examples"][0]}).text.startswith("<svg")
+        rows = [{"num_nodes": 0}, *card["examples"][:1]]
+        empty, good = client.post("/predict", json={"graphs": rows}).json()["records"]
+        assert (empty["status"], good["status"]) == ("failed", "ok")
+        assert empty["reason"] == "a graph without nodes; expected one node or more"
 
 
 def test_predictions_do_not_depend_on_who_shares_the_batch(client: TestClient) -> None:

@@ -34,7 +34,7 @@ class GraphInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    num_nodes: Annotated[int, Field(ge=1, lt=2**31)]
+    num_nodes: Annotated[int, Field(ge=0, lt=2**31, description="1 or more; a graph without nodes is a failed row.")]
     edges: Annotated[list[tuple[NodeNumber, NodeNumber]], FIRST] = Field(
         default=[], description="Each pair of neighbours once."
     )
@@ -141,6 +141,8 @@ class Refusal(BaseModel):
 
 def structure_from_json(given: GraphInput, schema: Schema) -> Structure:
     """The graph with the numbers of the model's names; InvalidGraphs says what does not fit."""
+    if not given.num_nodes:
+        raise InvalidGraphs("a graph without nodes", "one node or more", "leave it out")
     kinds = _numbers(given.node_types, schema.node_types, given.num_nodes, "node")
     edge_kinds = _numbers(given.edge_types, schema.edge_types, len(given.edges), "edge")
     outside = [edge for edge in given.edges if max(edge) >= given.num_nodes or edge[0] == edge[1]]

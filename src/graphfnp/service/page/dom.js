@@ -27,7 +27,7 @@ export function percent(share, digits = 0) {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
   const enough = value > 0 && value < 1 ? 1 : value > 99 && value < 100 ? 1 : digits;
-  return `${value.toFixed(enough)} %`;
+  return `${value.toFixed(enough)}\u00a0%`; // in one piece at the end of a line
 }
 
 export const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));

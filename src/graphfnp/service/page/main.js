@@ -55,6 +55,7 @@ async function start() {
   $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
   $("card").replaceChildren(...modelCard(card));
   $("gallery").hidden = !found.length;
+  $("wavy").hidden = card.kind !== "molecule";
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
   return true;
 }
@@ -181,7 +182,7 @@ async function openRow(one, mix) {
     const found = await records(path, [one.asked.row], smiles(), mix, beside([one.asked], card.features));
     if (mine !== opening) return;
     const [record] = found.records;
-    const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record);
+    const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record, card);
     $("result").replaceChildren(shown);
     shown.querySelector("h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });

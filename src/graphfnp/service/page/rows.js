@@ -42,7 +42,9 @@ function graphs(text) {
   } catch {
     throw new Unreadable("This model takes graphs as JSON; the examples show how they are written.");
   }
-  const list = Array.isArray(found) ? found : (found.graphs ?? [found]);
+  const list = Array.isArray(found) ? found : (found?.graphs ?? [found]);
+  const odd = Array.isArray(list) ? list.findIndex((row) => row === null || typeof row !== "object" || Array.isArray(row)) : 0;
+  if (odd >= 0) throw new Unreadable(`Graph ${odd} is not written as { "num_nodes": ..., "edges": [[...], ...] }; the examples show how.`);
   if (!list.length) throw new Unreadable("Give at least one graph.");
   return list.map((row, k) => ({ row, name: `graph ${k}` }));
 }

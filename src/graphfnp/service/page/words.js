@@ -7,15 +7,15 @@ export function headline(record) {
   if (record.explanation?.leans_on) return "Not known; by the label mix";
   if (p >= 0.95) return "Almost surely";
   if (p >= 0.8) return "Probably";
-  if (p >= 0.65) return "Rather";
-  return "Open: slightly rather";
+  if (p >= 0.65) return "More likely";
+  return "Open, leaning to";
 }
 
 export function meaning(record) {
-  const out = Math.round(100 * record.probability);
-  const others = 100 - out;
+  const [many, said] = record.probability < 0.995 ? [100, "a hundred"] : [1000, "a thousand"]; // never: all, and 0 not
+  const out = Math.min(Math.round(many * record.probability), many - 1);
   const known = record.calibration;
-  const first = `Of a hundred inputs with this probability, about ${out} should be ${record.class}, and ${others} should not.`;
+  const first = `Of ${said} inputs with this probability, about ${out} should be ${record.class}, and ${many - out} should not.`;
   if (!known || known.ece === null || known.ece === undefined) return first;
   return `${first} On ${known.graphs} held-out ones such statements were off by ${Math.round(100 * known.ece)} points on average.`;
 }
