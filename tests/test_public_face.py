@@ -41,6 +41,32 @@ def test_molecules_tables_and_pyg_graphs_are_predicted_as_smiles_and_packs_are()
         graphfnp.predict(model, [CAFFEINE], num_draws=0)
 
 
+def test_smiles_are_picked_and_weighted_for_as_they_were_predicted() -> None:
+    model, rows = graphfnp.load_model("bbbp"), ["C" * k + "O" for k in range(1, 31)] + [CAFFEINE]
+    predictions = graphfnp.predict(model, rows)
+    picked = graphfnp.pick(predictions, rows, 3).tolist()
+    assert picked[0] == predictions.total_uncertainty.argmax()
+    assert len(set(picked)) == 3
+    assert "weighted for these graphs" in graphfnp.weighted_for(model, rows).conformal.guarantee
+    with pytest.raises(graphfnp.GraphFNPError, match="30 readable graphs and 31 predictions"):
+        graphfnp.pick(predictions, rows[1:], 3)
+
+
+def test_what_is_no_model_no_schema_and_no_graphs_is_told_what_to_give(tmp_path: Path) -> None:
+    model, rows = graphfnp.load_model("bbbp"), [CAFFEINE]
+    (tmp_path / "file").write_text("")
+    wrong = {
+        "give load_model": lambda: graphfnp.predict("bbbp", rows),
+        "the .model of what train returned": lambda: graphfnp.explain(model.classifier, rows),
+        "from_data_list": lambda: graphfnp.evaluate(model, rows),
+        "graphs.schema": lambda: graphfnp.make_classifier("vanilla", graphfnp.from_networkx([nx.path_graph(3)])),
+        "which is a file": lambda: model.save(tmp_path / "file"),
+    }
+    for says, call in wrong.items():
+        with pytest.raises(graphfnp.GraphFNPError, match=says):
+            call()
+
+
 def test_smiles_that_is_none_is_named() -> None:
     with pytest.raises(graphfnp.GraphFNPError, match="C1CC"):
         graphfnp.predict(graphfnp.load_model("bbbp"), ["CCO", "C1CC"])

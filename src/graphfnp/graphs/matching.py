@@ -11,6 +11,11 @@ from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 
 def matching(graphs: PackedGraphs, schema: Schema) -> PackedGraphs:
     """The same graphs in a model's schema, by the names of types and classes; InvalidGraphs if they do not fit."""
+    if not isinstance(graphs, PackedGraphs):
+        raise InvalidGraphs(
+            f"a {type(graphs).__name__}", "PackedGraphs with their labels",
+            "load them: graphfnp.load('my.csv').graphs, or graphfnp.from_data_list(data)",
+        )  # fmt: skip
     if schema.descriptors and (graphs.descriptors is None or graphs.schema.descriptors != schema.descriptors):
         raise InvalidGraphs(
             f"graphs with the features {listed(graphs.schema.descriptors, 20) or 'of their structure alone'}",

@@ -82,6 +82,8 @@ def make_classifier(
     backbone: nn.Module | None = None,
 ) -> GraphClassifier:
     """A new classifier; its first weights belong to the seed alone."""
+    if not isinstance(schema, Schema):
+        raise InvalidConfig(f"a {type(schema).__name__} as schema", "the Schema of the graphs", "give graphs.schema")
     config = make_config(method, overrides)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(seed, "weights"))

@@ -1,27 +1,33 @@
 """Which rows should be tested next: those a class is likely for, or the model is unsure of, and no two alike."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.fingerprints import fingerprints
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.prediction.predictions import Predictions
 
 
-def pick(predictions: Predictions, graphs: PackedGraphs, count: int, find: int | None = None) -> Tensor:
+def pick(predictions: Predictions, graphs: PackedGraphs | Sequence[Any], count: int, find: int | None = None) -> Tensor:
     """Numbers of ``count`` graphs, the most useful first: each has the largest u (1 - s) of those that are left.
 
     s is its Tanimoto similarity to the nearest graph picked before; u the total uncertainty where the model should
     learn, or the upper end of the 90 % interval of the probability of the class that one wants to ``find``.
+    ``graphs`` are what was predicted: PackedGraphs, or the list of SMILES, RDKit molecules or PyG ``Data``.
     """
-    if not 0 < count <= len(graphs):
-        raise InvalidConfig(f"{count} of {len(graphs)} graphs to pick", "1 up to all of them", "pick another number")
+    packed = graphs if isinstance(graphs, PackedGraphs) else _read(graphs)
+    if packed is None or len(packed) != len(predictions):
+        counts = f"{0 if packed is None else len(packed)} readable graphs and {len(predictions)} predictions"
+        raise InvalidGraphs(counts, "one for each", "give the graphs that were predicted")
+    if not 0 < count <= len(packed):
+        raise InvalidConfig(f"{count} of {len(packed)} graphs to pick", "1 up to all of them", "pick another number")
     use = predictions.total_uncertainty if find is None else predictions.interval()[:, find, 1]
-    bits = None if graphs.schema.is_continuous else fingerprints(graphs)  # numbers have no neighbourhoods to compare
-    left, alike, picked = use.double() + 1e-9, torch.zeros(len(graphs)), []
+    bits = None if packed.schema.is_continuous else fingerprints(packed)  # numbers have no neighbourhoods to compare
+    left, alike, picked = use.double() + 1e-9, torch.zeros(len(packed)), []
     for _ in range(count):
         best = int((left * (1 - alike)).argmax())
         picked.append(best)
@@ -31,6 +37,12 @@ def pick(predictions: Predictions, graphs: PackedGraphs, count: int, find: int |
             alike = torch.maximum(alike, own.similarity(bits)[0])
             alike[picked] = 0
     return torch.tensor(picked)
+
+
+def _read(given: Sequence[Any]) -> PackedGraphs | None:
+    from graphfnp.datasets.inputs import graphs_from_inputs  # RDKit: who gives PackedGraphs does not need it
+
+    return graphs_from_inputs(given, ()).graphs
 
 
 def class_number(name: str, class_names: Sequence[str]) -> int:

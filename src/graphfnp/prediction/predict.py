@@ -13,7 +13,7 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.matching import matching
-from graphfnp.graphs.packed import PackedGraphs, Schema
+from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.contract import GraphClassifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL, Conformal
@@ -120,10 +120,16 @@ def collect(
     )  # fmt: skip
 
 
-def graphs_of(schema: Schema, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
-    """Graphs as they are, or those of SMILES, RDKit molecules or PyG ``Data``; InvalidGraphs names the first bad."""
+def graphs_of(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
+    """Graphs of SMILES, RDKit molecules or PyG ``Data`` in the model's schema; InvalidGraphs names the first bad."""
+    if not isinstance(model, TrainedModel):
+        raise InvalidConfig(
+            f"a {type(model).__name__} as the model", "a TrainedModel",
+            "give load_model('bbbp'), or the .model of what train returned",
+        )  # fmt: skip
+    schema = model.classifier.schema
     if isinstance(given, PackedGraphs):
-        return given
+        return matching(given, schema)
     from graphfnp.datasets.inputs import graphs_from_inputs  # RDKit: who gives PackedGraphs does not need it
 
     items = [given] if isinstance(given, str) else given
@@ -131,7 +137,7 @@ def graphs_of(schema: Schema, given: PackedGraphs | Sequence[Any] | str) -> Pack
     if problems or graphs is None:
         what = f"{problems[0].given!r} (number {problems[0].row}): {problems[0].reason}" if problems else "no SMILES"
         raise InvalidGraphs(what, "SMILES", "leave it out, or score a file, where bad rows keep their place")
-    return graphs
+    return matching(graphs, schema)
 
 
 def predict(
@@ -148,7 +154,7 @@ def predict(
     """
     if num_draws < 1:
         raise InvalidConfig(f"{num_draws} draws", "1 or more", "32 are usual")
-    graphs = matching(graphs_of(model.classifier.schema, graphs), model.classifier.schema)
+    graphs = graphs_of(model, graphs)
     raw = collect(model.classifier, graphs, num_draws, seed, batch_size, watch, correlated=True)
     placement = None if model.domain is None else model.domain.place(graphs, raw.embedding)
     draws = model.calibration.apply(raw.logits)

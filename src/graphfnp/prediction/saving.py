@@ -24,6 +24,8 @@ def save_model(
 ) -> None:
     """Tensors of the model, its domain and its held-out graphs, and model.json: all that prediction needs."""
     folder, method = Path(folder), method or method_of(model.classifier)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidConfig(f"{folder}, which is a file", "a folder to write the model into", "name another")
     digest = write_tensors(folder / MODEL_TENSORS, model.classifier.state_dict())
     record = {
         "format": FORMAT,

@@ -1,15 +1,16 @@
 """Conformal sets for graphs unlike the held-out ones: each held-out graph weighs as much as it is like these."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, InvalidRun
-from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.prediction.conformal import LEVEL, ROUNDING, Conformal
-from graphfnp.prediction.predict import TrainedModel, collect
+from graphfnp.prediction.predict import TrainedModel, collect, graphs_of
 
 FEWEST_GRAPHS = 20  # that can be told from the held-out ones
 PRIOR_VARIANCE = 0.125  # of a usual graph's log ratio: chosen on development splits, benchmarks/conformal.py
@@ -71,8 +72,12 @@ class WeightedConformal(Conformal):
         return self.ratio(self.embedding).split([len(scores) for scores in self.scores])
 
 
-def weighted_for(model: TrainedModel, graphs: PackedGraphs, seed: int = 0) -> TrainedModel:
-    """The model, its conformal sets weighted for graphs such as these, whose labels need not be known."""
+def weighted_for(model: TrainedModel, graphs: PackedGraphs | Sequence[Any], seed: int = 0) -> TrainedModel:
+    """The model, its conformal sets weighted for graphs such as these, whose labels need not be known.
+
+    ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
+    """
+    graphs = graphs_of(model, graphs)
     if model.conformal is None or model.conformal.embedding is None:
         raise InvalidRun(
             "a model without the embeddings of its held-out graphs",
@@ -83,7 +88,7 @@ def weighted_for(model: TrainedModel, graphs: PackedGraphs, seed: int = 0) -> Tr
         raise InvalidGraphs(
             f"{len(graphs)} graphs to weigh conformal sets for", f"{FEWEST_GRAPHS} or more", "leave --weighted out"
         )
-    here = collect(model.classifier, matching(graphs, model.classifier.schema), 1, seed).embedding
+    here = collect(model.classifier, graphs, 1, seed).embedding
     held_out, sets = model.conformal.embedding, model.conformal
     ratio = fit_ratio(held_out.double(), here.double())
     return replace(model, conformal=WeightedConformal(sets.scores, sets.held_back, held_out, ratio=ratio))

@@ -6,7 +6,6 @@ from typing import Any
 
 from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
-from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.contract import with_rationales
@@ -78,7 +77,7 @@ def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed
     Given are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
     Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
     """
-    graphs = matching(graphs_of(model.classifier.schema, given), model.classifier.schema)
+    graphs = graphs_of(model, given)
     with_rationales(model.classifier)
     run = None if model.folder is None else Run(model.folder)
     rationales = find_rationales(model, seed=seed) if run is None else decoded_of_run(run).rationales
