@@ -146,7 +146,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         shares = assumed_mix(learned.model) or ()  # what was just trained knows them
         model = for_mix(learned.model, read_mix(self.mix, graphs.schema.class_names, shares))
         domain, held_out = model.domain, graphs.select(part.validation)
-        provenance = Provenance("given to fit", data_hash(graphs), part.how).with_measures(
+        provenance = Provenance("the data given to fit", data_hash(graphs), part.how).with_measures(
             "validation part, which the calibration was fitted on too",
             all_scores(predict(model, held_out, self.num_draws, self.seed_)),
         )

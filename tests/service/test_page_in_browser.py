@@ -355,6 +355,28 @@ def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page
     expect(rows).to_have_count(10)
 
 
+def test_more_than_two_classes_have_a_bar_each_and_long_names_stay_inside(
+    browser: Browser, start_server, tmp_path: Path
+) -> None:
+    names = ["low", "medium", "a_class_whose_name_has_no_blank_in_it_at_all"]
+    smiles = [f"{'C' * (1 + n // 3)}{'ONS'[n % 3]}" for n in range(60)]
+    model = graphfnp.GraphFNPClassifier(method="vanilla", width=8, epochs=1)
+    model.fit(smiles, [names[n % 3] for n in range(60)]).save(tmp_path / "three")
+    three = start_server(model=str(tmp_path / "three"))
+    page = browser.new_page(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    page.set_default_timeout(PATIENCE)
+    page.goto(three.address)
+    expect(page.locator("#card")).to_contain_text("the data given to fit")
+    expect(page.locator("#promise")).not_to_contain_text("leans on")  # it has no rationales
+    expect(page.locator("#card")).not_to_contain_text("–")  # what is not known is not there
+    ask(page, "CCO")
+    expect(page.locator(".answer .bars .bar")).to_have_count(3)
+    expect(page.locator(".answer .bars")).to_contain_text(names[2])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+    assert three.stop() == 0
+
+
 def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_server, tmp_path: Path) -> None:
     lines = [f"{'C' * (1 + n // 3)}{'ONS'[n % 3]},{n + 1},{n % 2}" for n in range(60)]
     (tmp_path / "doses.csv").write_text("\n".join(["smiles,dose,label", *lines]) + "\n")

@@ -17,7 +17,7 @@ function build(node, properties, children) {
     else if (key.startsWith("--")) node.style.setProperty(key, value);
     else node.setAttribute(key, value === true ? "" : String(value));
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
 }
 

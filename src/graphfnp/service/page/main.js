@@ -38,11 +38,14 @@ async function start() {
     $("title").textContent = question(card);
     $("promise").textContent = "A probability, how sure the model is of it, whether it knows such inputs at all, and the structures the answer leans on.";
   }
+  if (!card.explains) $("promise").textContent = "A probability, how sure the model is of it, and whether it knows such inputs at all.";
   if (!smiles()) {
     $("ask-title").textContent = "Graphs, as JSON";
     $("rows").placeholder = '{"num_nodes": 3, "edges": [[0, 1], [1, 2]]}';
     $("hint").firstChild.textContent = "or drop a JSON file anywhere on this page. ";
   }
+  if (card.features.length) $("rows").placeholder = `CCO ${card.features.map((name) => `${name}=1`).join(" ")} a name if you like`;
+  $("examples").hidden = card.features.length > 0; // they have none
   const examples = smiles() ? KNOWN : card.examples.map((graph, k) => [`example ${k + 1}`, JSON.stringify(graph)]);
   $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));

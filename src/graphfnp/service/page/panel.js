@@ -27,6 +27,8 @@ async function start() {
   models = found.models;
   document.title = `${found.name} · GraphFNP`;
   $("model-name").textContent = `· ${found.name}`;
+  if (features().length) $("rows").placeholder = `CCO ${features().map((name) => `${name}=1`).join(" ")} a name if you like`;
+  $("examples").hidden = features().length > 0; // they have none
   $("examples").replaceChildren(el("span", {}, "Try"), ...KNOWN.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = `${row} ${name}`; submit(); } }, name)));
   $("model-list").replaceChildren(...Object.entries(models).map(([name, card]) =>
