@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import Conformal, fit_conformal
 
 
@@ -80,3 +81,11 @@ def test_conformal_survives_json_and_refuses_no_level():
     assert "holds" in conformal.guarantee
     with pytest.raises(InvalidConfig, match=r"0\.9 for 90"):
         conformal.thresholds(90)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.29, 0.71, 0.9])
+def test_a_model_that_says_the_same_of_all_rules_nothing_out_for_any_label_mix(share):
+    y, logits = torch.arange(60) % 2, torch.tensor([0.3, -0.2]).expand(4, 60, 2)
+    usual = Calibration(prior=(0.5, 0.5))
+    conformal, moved = fit_conformal(usual.apply(logits).mean(0), y), usual.with_prior((share, 1 - share))
+    assert conformal.sets(moved.before_log_prior(moved.apply(logits)).mean(0)).all()

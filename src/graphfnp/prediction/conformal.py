@@ -12,6 +12,7 @@ from graphfnp.errors import InvalidConfig, listed
 
 LEVEL = 0.9  # of the sets given with predictions
 ROUNDING = 1e-9  # (n + 1) level should be 9, not just above it, where it is 9
+TIE = 1e-6  # equal probabilities of single precision differ by less after a change of label mix and back
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Conformal:
 
     def sets(self, probabilities: Tensor, level: float = LEVEL, density_ratio: Tensor | None = None) -> Tensor:
         """bool [N, K]: the classes of each graph's set, for probabilities [N, K]."""
-        return 1 - probabilities.double() <= self.thresholds(level)
+        return 1 - probabilities.double() <= self.thresholds(level) + TIE
 
     @property
     def guarantee(self) -> str:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs, InvalidRun
 from graphfnp.graphs.packed import PackedGraphs
-from graphfnp.prediction.conformal import LEVEL, ROUNDING, Conformal
+from graphfnp.prediction.conformal import LEVEL, ROUNDING, TIE, Conformal
 from graphfnp.prediction.predict import TrainedModel, collect, graphs_of
 
 FEWEST_GRAPHS = 20  # that can be told from the held-out ones
@@ -51,7 +51,7 @@ class WeightedConformal(Conformal):
             total = weight.cumsum(0)
             needed = level * (weight.sum() + density_ratio) - ROUNDING
             rising = torch.tensor([*scores, torch.inf], dtype=torch.double)
-            columns.append(1 - probabilities[:, k].double() <= rising[torch.searchsorted(total, needed)])
+            columns.append(1 - probabilities[:, k].double() <= rising[torch.searchsorted(total, needed)] + TIE)
         return torch.stack(columns, dim=-1)
 
     @property
