@@ -121,6 +121,15 @@ def test_labels_come_back_as_given(pair):
     assert set(model.predict_uncertainty(SMILES)["class"]) <= set(pair)
 
 
+def test_a_column_of_labels_is_scored_row_by_row(fitted):
+    mixed = LABELS[:25] + ["alcohol"] * 15
+    expected = np.mean(fitted.predict(SMILES) == np.array(mixed))
+    with pytest.warns(UserWarning, match="column-vector"):
+        assert fitted.score(SMILES, pd.DataFrame({"y": mixed})) == expected
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        fitted.score(SMILES, mixed[:1])
+
+
 def test_one_class_and_continuous_targets_are_refused():
     with pytest.raises(ValueError, match="two or more classes"):
         small().fit(SMILES, ["same"] * len(SMILES))

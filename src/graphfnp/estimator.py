@@ -192,7 +192,9 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; a row that is no molecule counts as wrong."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        predicted, y = self.predict(X), column_or_1d(y, warn=True)
+        check_consistent_length(predicted, y, sample_weight)
+        return float(np.average(predicted == y, weights=sample_weight))
 
     def predict_uncertainty(self, X: Any, level: float = LEVEL) -> pd.DataFrame:
         """One record for each row, the fields of ``graphfnp predict``; bad rows are there with a reason.

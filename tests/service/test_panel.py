@@ -63,6 +63,13 @@ def test_the_mix_and_the_sets_are_told_for_each_model(client: TestClient, engine
     assert refused.json()["detail"].startswith("mutagenicity: the label mix")
 
 
+def test_the_page_of_a_model_is_found_without_its_last_slash(client: TestClient) -> None:
+    answer = client.get("/models/bbbp", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, "/models/bbbp/")
+    nobody = client.get("/models/nobody")
+    assert (nobody.status_code, nobody.json()["detail"]) == (404, "no model nobody: there are bbbp, mutagenicity")
+
+
 def test_the_document_of_a_panel_has_an_example_that_it_answers(client: TestClient, engines: dict[str, Engine]) -> None:
     document = client.get("/openapi.json").json()
     assert document["info"]["version"] == ", ".join(engine.model.id for engine in engines.values())

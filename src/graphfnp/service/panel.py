@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.runs.panel import endpoint_folders
@@ -102,6 +102,12 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
         """The cards of all models, each with the address of its own service."""
         limits = next(iter(cards.values()))["service"]
         return json_response({"name": ", ".join(cards), "service": limits, "models": cards})
+
+    @panel.get(f"{MODELS}{{name}}", include_in_schema=False)
+    async def one(name: str) -> RedirectResponse:
+        if name not in places.values():
+            raise HTTPException(404, f"no model {name}: there are {', '.join(places.values())}")
+        return RedirectResponse(f"{MODELS}{name}/")  # what its page loads lies below it
 
     @panel.get("/health")
     async def health() -> JSONResponse:
