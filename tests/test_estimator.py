@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from rdkit import Chem
@@ -177,6 +178,29 @@ def test_records_say_why_a_row_could_not_be_used(fitted):
     assert records.index[0] == 100
     assert [int(row) for row in records["row"][records["status"] == "failed"]] == list(BAD)
     assert "ring" in records["reason"].iloc[3]
+
+
+def test_a_class_of_which_no_row_can_be_read_is_no_class():
+    with pytest.warns(UserWarning, match="left out"):
+        model = small(on_invalid="nan").fit([*SMILES, "C1CC", None], [*LABELS, "broken", "broken"])
+    assert model.classes_.tolist() == ["alcohol", "ring"]
+    assert model.predict_proba(SMILES[:1]).shape == (1, 2)
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(ValueError, match="two or more classes"):
+        small(on_invalid="nan").fit([*ALCOHOLS, "C1CC"], [*LABELS[: len(ALCOHOLS)], "broken"])
+
+
+def test_columns_of_pandas_and_arrow_are_read_with_their_missing_values(fitted):
+    model = copy.copy(fitted).set_params(on_invalid="nan")
+    for column in (
+        pd.Series(["CCO", None], dtype="string"),
+        pa.array(["CCO", None]),
+        pa.chunked_array([["CCO", None]]),
+    ):
+        assert np.isnan(model.predict_proba(column)).any(1).tolist() == [False, True]
+    for kind, expected in (("Int64", [0, 1]), ("boolean", [False, True])):
+        labels = pd.Series([one == "ring" for one in LABELS]).astype(kind)
+        classes = small().fit(SMILES, labels).classes_
+        assert (classes.tolist(), classes.dtype.kind) == (expected, "i" if kind == "Int64" else "b")
 
 
 def test_all_rows_may_be_bad(fitted):

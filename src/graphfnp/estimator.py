@@ -114,18 +114,19 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("GraphFNPClassifier requires y to be passed, but the target y is None")
         check_consistent_length(X, y)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)  # Int64 stays whole
         check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"GraphFNPClassifier needs two or more classes, but y holds {len(classes)} class")
+        _check_two(classes := np.unique(y))
         unlabelled, rows, problems = self._read(X, classes, self.on_invalid)
         if unlabelled is None:
             raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
         if problems:
             warnings.warn(f"{described(problems)}: left out", stacklevel=2)
-        labels = torch.from_numpy(numbers)[rows]
-        graphs = replace(unlabelled, y=labels)
+        classes, numbers = np.unique(y[rows.numpy()], return_inverse=True)  # a class may be left out with its rows
+        _check_two(classes)
+        labels = torch.from_numpy(numbers)
+        schema = replace(unlabelled.schema, class_names=tuple(str(name) for name in classes))
+        graphs = replace(unlabelled, y=labels, schema=schema)
         self.classes_ = classes
         self.seed_ = _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
@@ -137,7 +138,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             start_from(classifier, known, self.freeze)
         taught = graphs.select(part.train)
         if sample_weight is not None:
-            weight = torch.as_tensor(_check_sample_weight(sample_weight, y), dtype=torch.double)[rows][part.train]
+            weight = torch.tensor(_check_sample_weight(sample_weight, y), dtype=torch.double)[rows][part.train]
             taught = taught.select(resampled(weight, self.seed_))
         learned = train(classifier, taught, graphs.select(part.validation), training, self.seed_)
         if sample_weight is not None:  # what it knows of is every graph once
@@ -287,6 +288,11 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         read = self._read(X, self.classes_, on_invalid)
         return read, None if read.graphs is None else predict(self.model_, read.graphs, self.num_draws, self.seed_)
+
+
+def _check_two(classes: np.ndarray) -> None:
+    if len(classes) < 2:
+        raise ValueError(f"GraphFNPClassifier needs two or more classes, but y holds {len(classes)} class")
 
 
 def _seed(random_state: Any) -> int:

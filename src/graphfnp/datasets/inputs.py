@@ -84,7 +84,9 @@ def _items(inputs: Any) -> list[Any]:
         raise InvalidGraphs(f"one {type(inputs).__name__}", "a list of them", "put it in a list: [x]")
     if not isinstance(inputs, Iterable) or isinstance(inputs, Set):  # rows have an order
         raise InvalidGraphs(f"a {type(inputs).__name__}", "a list of molecules or graphs", "pass such a list")
-    if hasattr(inputs, "to_numpy"):
+    if hasattr(inputs, "to_pylist"):  # pyarrow's
+        inputs = inputs.to_pylist()
+    elif hasattr(inputs, "to_numpy"):
         inputs = inputs.to_numpy()
     if isinstance(inputs, np.ndarray) and inputs.ndim != 1:
         if inputs.ndim != 2 or inputs.shape[1] != 1:
@@ -92,7 +94,7 @@ def _items(inputs: Any) -> list[Any]:
                 f"an array of shape {inputs.shape}", "one column of molecules or graphs", "pass that column alone"
             )
         inputs = inputs[:, 0]
-    return list(inputs)
+    return [None if type(item).__name__ == "NAType" else item for item in inputs]  # pandas is not imported to ask it
 
 
 def _is_molecule(item: Any) -> bool:
