@@ -116,19 +116,18 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)  # Int64 stays whole
         check_classification_targets(y)
-        _check_two(classes := np.unique(y))
-        unlabelled, rows, problems = self._read(X, classes, self.on_invalid)
+        unlabelled, rows, problems = self._read(X, np.unique(y), self.on_invalid)
         if unlabelled is None:
             raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
         if problems:
             warnings.warn(f"{described(problems)}: left out", stacklevel=2)
         classes, numbers = np.unique(y[rows.numpy()], return_inverse=True)  # a class may be left out with its rows
-        _check_two(classes)
+        if len(classes) < 2:
+            raise ValueError(f"GraphFNPClassifier needs two or more classes, but y holds {len(classes)} class")
         labels = torch.from_numpy(numbers)
         schema = replace(unlabelled.schema, class_names=tuple(str(name) for name in classes))
         graphs = replace(unlabelled, y=labels, schema=schema)
-        self.classes_ = classes
-        self.seed_ = _seed(self.random_state)
+        self.classes_, self.seed_ = classes, _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
         method, training = self._settings(len(part.train))
         known = None if self.start_from is None else bundles.load_model(self.start_from)
@@ -288,11 +287,6 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         read = self._read(X, self.classes_, on_invalid)
         return read, None if read.graphs is None else predict(self.model_, read.graphs, self.num_draws, self.seed_)
-
-
-def _check_two(classes: np.ndarray) -> None:
-    if len(classes) < 2:
-        raise ValueError(f"GraphFNPClassifier needs two or more classes, but y holds {len(classes)} class")
 
 
 def _seed(random_state: Any) -> int:
