@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from graphfnp.chemistry.molecule_arrays import featurise
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema, packed
 from graphfnp.chemistry.standardise import counted, told
@@ -24,6 +26,7 @@ from graphfnp.datasets.split import (
     PART_NAMES,
     chosen_split,
     column_split,
+    duplicate_groups,
     duplicate_notes,
     scaffold_of,
     scaffold_split,
@@ -85,10 +88,12 @@ def read_table(
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
     if graphs is None:
         graphs = packed(featurise(()), y[rows], replace(schema, descriptors=()), ())
-    notes = [*table.notes, *standard_notes(graphs), *(label_notes(given) if labels and not allow_unlabelled else ())]
-    if labels and not allow_unlabelled and (smiles is None or label is None) and len(table.names) > 2:
-        told = f"SMILES are those of the column {molecules!r}, labels those of {labels!r}"
-        notes.append(f"{told}; --smiles and --label choose others")
+    notes = [*table.notes, *standard_notes(graphs)]
+    if labels and not allow_unlabelled:
+        notes += [*label_notes(given), *conflict_notes(graphs, rows)]
+        if (smiles is None or label is None) and len(table.names) > 2:
+            told = f"SMILES are those of the column {molecules!r}, labels those of {labels!r}"
+            notes.append(f"{told}; --smiles and --label choose others")
     if salts := sum("." in smiles for smiles in graphs.text or ()):
         what = "each is one graph, as it is written; --standardise keeps the largest"
         told = "1 row holds" if salts == 1 else f"{salts} rows hold"
@@ -118,6 +123,21 @@ def read_table(
 def standard_notes(graphs: PackedGraphs) -> list[str]:
     """What was done to molecules to bring them into their standard form."""
     return [told(counted(one.changes for one in graphs.origin), len(graphs))] if graphs.origin else []
+
+
+def conflict_notes(graphs: PackedGraphs, rows: torch.Tensor) -> list[str]:
+    """A note of the molecules that stand there with several labels, by their rows."""
+    groups, labels = duplicate_groups(graphs), graphs.y.tolist()
+    found: dict[int, list[int]] = {}
+    for graph, group in enumerate([] if groups is None else groups.tolist()):
+        if labels[graph] != UNLABELLED:
+            found.setdefault(group, []).append(graph)
+    several = [same for same in found.values() if len({labels[graph] for graph in same}) > 1]
+    if not several:
+        return []
+    where = listed([" and ".join(str(int(rows[graph])) for graph in same) for same in several], 3)
+    what = f"{plural(len(several), 'molecule')} with more than one label"
+    return [f"{what}, of which no model can be right in every row: rows {where}"]
 
 
 def usual_split(graphs: PackedGraphs) -> str:
