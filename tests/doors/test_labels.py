@@ -8,7 +8,7 @@ import pytest
 from run_command import said
 
 from graphfnp.cli.app import main
-from graphfnp.cli.console import err
+from graphfnp.cli.console import _label_shift_row, conformal_row, err
 from graphfnp.runs.run import Run
 
 TINY = [
@@ -160,3 +160,16 @@ def test_rows_left_out_of_a_measure_are_named(run: Path, capsys) -> None:
         _, told = said(capsys, *words)
         assert "note: 1 row has no label in the column 'label'" in told
         assert "note: 1 row that could not be read: 28 ('C(' in row 28: SMILES Parse Error" in told
+
+
+def test_the_table_of_measures_stays_short_with_many_classes():
+    facts = {
+        "classes": [f"c{k}" for k in range(40)],
+        "shares": {"train": [0.025] * 40, "test": [0.025] * 40},
+        "distance": {"train to test": 0.1},
+        "estimated": {"part": "test", "em": [0.025] * 40, "bbse": None},
+    }
+    assert _label_shift_row(facts)[2] == "labels that would have to change: train to test 10.0%"
+    coverage = [0.5, None, *[1.0] * 38]
+    sets = {"level": 0.9, "coverage": 0.9, "coverage_per_class": coverage, "mean_size": 2.0, "singletons": 0.5}
+    assert conformal_row(sets)[2].startswith("by class from 50.0% to 100.0%; 2.000 classes a set")

@@ -150,3 +150,10 @@ def test_graphs_of_another_mix_than_is_assumed_are_named_with_a_way_out() -> Non
     assert told == "probabilities assume no 16.0 %, yes 84.0 %"
     assert other.startswith("these graphs have no 47.0 %, yes 53.0 %: --mix")
     assert mix_told([0.16, 0.84], [0.2, 0.8], ["no", "yes"])[1] == ""
+
+
+def test_of_many_classes_the_commonest_are_told():
+    assert mix_words((0.07, 0.93), ("toxic", "safe")) == "toxic 7.0 %, safe 93.0 %"
+    told = mix_words([0.05] * 10 + [0.5], [f"c{k}" for k in range(11)])
+    assert told.startswith("c10 50.0 %, c0 5.0 %, ")
+    assert told.endswith(" and 5 more")

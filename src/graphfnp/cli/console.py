@@ -22,6 +22,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 INTERRUPTED = 130
+MOST_CLASSES = 6  # told one by one in a cell of a table
 
 
 def say(text: str, style: str | None = None, console: Console = err) -> None:
@@ -134,7 +135,11 @@ def _names(metrics: Mapping[str, Any]) -> Sequence[str]:
 
 
 def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
-    each = " / ".join(percent(value) for value in facts["coverage_per_class"])
+    coverage = facts["coverage_per_class"]
+    each = " / ".join(percent(value) for value in coverage)
+    if len(coverage) > MOST_CLASSES:
+        known = [value for value in coverage if value is not None]
+        each = f"from {percent(min(known, default=None))} to {percent(max(known, default=None))}"
     size = f"{number(facts['mean_size'])} classes a set, {percent(facts['singletons'])} name one"
     return f"{facts['level']:.0%} sets hold", percent(facts["coverage"]), f"by class {each}; {size}"
 
@@ -165,11 +170,14 @@ def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     def mix(shares: Sequence[float] | None) -> str:
         return "-" if shares is None else "/".join(f"{s:.0%}" for s in (shares[1:] if len(shares) == 2 else shares))
 
+    distance = facts["distance"].get("validation to test") or max(facts["distance"].values(), default=0.0)
+    if len(facts["classes"]) > MOST_CLASSES:
+        told = ", ".join(f"{parts} {percent(value)}" for parts, value in facts["distance"].items())
+        return "label shift", percent(distance), f"labels that would have to change: {told}"
     names = facts["classes"][1:] if len(facts["classes"]) == 2 else facts["classes"]
     shares = ", ".join(f"{part} {mix(value)}" for part, value in facts["shares"].items())
     guess = facts["estimated"]
     told = f"{guess['part']} estimated {mix(guess['em'])} (EM), {mix(guess['bbse'])} (BBSE)"
-    distance = facts["distance"].get("validation to test") or max(facts["distance"].values(), default=0.0)
     return "label shift", percent(distance), f"share of {'/'.join(map(str, names))}: {shares}; {told}"
 
 

@@ -19,6 +19,7 @@ from graphfnp.prediction.scalings import reweighed
 TRAINING, EVEN, ESTIMATE = "training", "even", "estimate"
 OTHER_MIX = 0.1  # share of labels that would have to change before a mix is called another
 ROUNDS, TOLERANCE = 10_000, 1e-9
+MOST_NAMED = 6  # classes of a mix in a sentence
 
 
 def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual: Sequence[float]) -> tuple[float, ...]:
@@ -70,10 +71,13 @@ def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:
 
 
 def mix_words(mix: Sequence[float] | None, class_names: Sequence[str]) -> str:
-    """A mix with the names of its classes: 'safe 93.0 %, toxic 7.0 %'."""
+    """A mix with the names of its classes: 'safe 93.0 %, toxic 7.0 %'; of many classes the commonest."""
     if mix is None:
         return "not known"
-    return ", ".join(f"{name} {100 * share:.1f} %" for name, share in zip(class_names, mix, strict=True))
+    shares = list(zip(class_names, mix, strict=True))
+    if len(shares) > MOST_NAMED:
+        shares.sort(key=lambda one: -one[1])
+    return listed([f"{name} {100 * share:.1f} %" for name, share in shares], MOST_NAMED)
 
 
 def label_shares(y: Tensor, num_classes: int) -> tuple[float, ...]:
