@@ -44,6 +44,60 @@ def test_a_file_gets_the_columns_of_each_model_as_it_writes_them_alone(
     ]
 
 
+@pytest.mark.parametrize(
+    "words", [["--mix", "even"], ["--mix", "training"], ["--mix", "estimate"], ["--weighted"]], ids=" ".join
+)
+def test_mix_and_weighted_sets_are_for_each_model_what_they_are_for_it_alone(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.json"
+    source.write_text(
+        "\n".join(["smiles", *("C" * n + end for n in range(1, 13) for end in ("O", "[N+](=O)[O-]")), "x"])
+    )
+    asked = ["predict", "bbbp,mutagenicity", source, *words]
+    _, told = said(capsys, *asked, "-o", tmp_path / "both.parquet")
+    both = pd.read_parquet(tmp_path / "both.parquet")
+    said(capsys, *asked, "-o", target)
+    nested = json.loads(target.read_text())
+    shown, _ = said(capsys, *asked)
+    for name in ("bbbp", "mutagenicity"):
+        _, alone_told = said(capsys, "predict", name, source, *words, "-o", tmp_path / f"{name}.parquet")
+        alone = pd.read_parquet(tmp_path / f"{name}.parquet").drop(columns=["smiles", "row", "input"])
+        own = both[[f"{name}_{column}" for column in alone.columns]].set_axis(alone.columns, axis=1)
+        pd.testing.assert_frame_equal(own, alone)
+        assert [one["models"][name]["probability"] for one in nested[:-1]] == alone["probability"][:-1].tolist()
+        assert all(f"{100 * one:.1f}%" in shown for one in alone["probability"][:-1])
+        mix = alone_told.partition("this label mix: ")[2].split(" sets:")[0].split(" 1 of")[0]
+        assert f"{name}: probabilities are for this label mix: {mix}" in told
+        assert (f"{name}: sets: weighted for these graphs" in told) == (words == ["--weighted"])
+
+
+def test_shares_of_classes_go_to_the_models_that_have_them(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    def answers(*words: str) -> tuple[float, float]:
+        (one,) = json.loads(said(capsys, "predict", *words, "CCO", "--json")[0])
+        return one["models"]["bbbp"]["p(permeable)"], one["models"]["mutagenicity"]["p(mutagen)"]
+
+    usual, moved = answers("bbbp,mutagenicity"), answers("bbbp,mutagenicity", "--mix", "mutagen=0.9")
+    assert moved[0] == usual[0]
+    (alone,) = json.loads(said(capsys, "predict", "mutagenicity", "CCO", "--json", "--mix", "mutagen=0.9")[0])
+    assert moved[1] == alone["p(mutagen)"] > usual[1]
+    (tmp_path / "in.csv").write_text("smiles\nCCO\n")
+    streamed = ["predict", "bbbp,mutagenicity", tmp_path / "in.csv", "-o", tmp_path / "out.csv"]
+    _, told = said(capsys, *streamed, "--mix", "mutagen=0.9")
+    written = pd.read_csv(tmp_path / "out.csv")
+    assert (written["bbbp_p(permeable)"][0], written["mutagenicity_p(mutagen)"][0]) == moved
+    assert "mutagenicity: probabilities are for this label mix: mutagen 90.0 %, nonmutagen 10.0 %" in told
+    for mix in ("toxic=0.2", "0.2", "mutagen=0.2,permeable=0.3"):  # of none, of any, of no one model
+        _, told = said(capsys, *streamed, "--mix", mix, code=2)
+        assert f"{mix!r} for several models" in told
+        assert "bbbp: non-permeable, permeable; mutagenicity: mutagen, nonmutagen" in " ".join(
+            told.replace("│", "").split()
+        )
+    assert (
+        "mutagenicity: 1 graph to weigh" in said(capsys, "predict", "mutagenicity,bbbp", "CCO", "--weighted", code=2)[1]
+    )
+
+
 def test_models_that_read_alike_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
@@ -95,10 +149,7 @@ def test_what_is_no_panel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / PANEL).write_text(json.dumps({"format": 1, "endpoints": {"a": "../elsewhere"}}))
     with pytest.raises(InvalidRun, match="a panel of format 1"):
         open_panel(tmp_path)
-    _, told = said(capsys, "predict", "bbbp,mutagenicity", "CCO", "--mix", "even", code=2)
-    assert "for a panel" in told
-    for words in (["--weighted"], ["--pick", "1"]):
-        assert "for a panel" in said(capsys, "predict", "bbbp,mutagenicity", "CCO", *words, code=2)[1]
+    assert "for a panel" in said(capsys, "predict", "bbbp,mutagenicity", "CCO", "--pick", "1", code=2)[1]
 
 
 def test_scikit_learns_multi_output_takes_the_estimator() -> None:

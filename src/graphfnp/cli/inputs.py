@@ -14,11 +14,21 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.inputs import described
 from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, plural, shortened
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, MissingData, listed, plural, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
-from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, for_mix, mix_words, read_mix
+from graphfnp.prediction.label_mix import (
+    ESTIMATE,
+    EVEN,
+    TRAINING,
+    assumed_mix,
+    estimated_mix,
+    for_mix,
+    mix_classes,
+    mix_words,
+    read_mix,
+)
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.provenance import data_hash
 from graphfnp.runs.run import Run
@@ -146,6 +156,21 @@ def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | N
     if mix == ESTIMATE and graphs is not None:
         return for_mix(model, estimated_mix(model, predict(model, graphs)))
     return for_mix(model, read_mix(mix, names, usual or [1 / len(names)] * len(names)))
+
+
+def models_for_mix(models: Mapping[str, TrainedModel], mix: str) -> dict[str, TrainedModel]:
+    """Each for the label mix; of several, shares of classes go to those that have all of these classes."""
+    named = set(mix_classes(mix))
+    classes = {name: model.classifier.schema.class_names for name, model in models.items()}
+    fitting = [name for name, own in classes.items() if named <= set(own) or len(models) == 1]
+    if not fitting:
+        known = "; ".join(f"{name}: {listed(own, 9)}" for name, own in classes.items())
+        raise InvalidConfig(
+            f"the label mix {mix!r} for several models",
+            f"{TRAINING}, {EVEN}, {ESTIMATE}, or shares of classes that one of them has ({known})",
+            "name classes of one model, or ask each by itself",
+        )
+    return {name: model_for_mix(model, mix) if name in fitting else model for name, model in models.items()}
 
 
 def mix_line(model: TrainedModel) -> str:

@@ -15,13 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.cli.console import err, note, say
-from graphfnp.cli.inputs import Rows, mix_line, model_for_mix, read_input
+from graphfnp.cli.inputs import Rows, mix_line, models_for_mix, read_input
 from graphfnp.cli.prediction_table import show_predictions
 from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
 from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name
 from graphfnp.datasets.tables import standard_notes
-from graphfnp.errors import InvalidConfig, plural, shortened
+from graphfnp.errors import GraphFNPError, InvalidConfig, plural, shortened
 from graphfnp.files import exists, write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.prediction.arrow import column
@@ -98,11 +98,12 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     models = load_panel(folder) if is_panel(folder) else {ALONE: open_run(folder).model}
     at_once = request.mix == ESTIMATE or request.weighted or request.pick is not None  # all rows before any record
-    if ALONE not in models and (at_once or request.mix is not None):
-        raise InvalidConfig("--mix, --weighted or --pick for a panel", "one model", "ask one model at a time")
-    if request.mix not in (None, ESTIMATE):
-        models = {ALONE: model_for_mix(models[ALONE], request.mix)}
-        request = replace(request, settings=replace(request.settings, mix=assumed_mix(models[ALONE])))
+    if ALONE not in models and request.pick is not None:
+        raise InvalidConfig("--pick for a panel", "one model", "ask one model at a time")
+    if request.mix is not None and request.mix != ESTIMATE:
+        models = models_for_mix(models, request.mix)
+        if ALONE in models:  # the mixes of several stand in the file by model
+            request = replace(request, settings=replace(request.settings, mix=assumed_mix(models[ALONE])))
     at_once = at_once or request.as_json or not can_stream(Path(request.source))
     all_read_smiles = all(reads_smiles(model.classifier.schema) for model in models.values())
     if request.table is not None and all_read_smiles and not at_once:
@@ -116,11 +117,12 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
     else:
         counts, models = _predict_at_once(models, request)
     for name, model in models.items() if not request.as_json else ():
-        say(f"{name}: {mix_line(model)}" if name else mix_line(model), "dim")
+        whose = f"{name}: " if name else ""
+        say(f"{whose}{mix_line(model)}", "dim")
         if model.decision is not None:
-            say(f"decision: {model.decision.told(model.classifier.schema.class_names)}", "dim")
+            say(f"{whose}decision: {model.decision.told(model.classifier.schema.class_names)}", "dim")
         if request.weighted and model.conformal is not None:
-            say(f"sets: {model.conformal.guarantee}", "dim")
+            say(f"{whose}sets: {model.conformal.guarantee}", "dim")
     return counts
 
 
@@ -161,7 +163,10 @@ def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, M
     columns: Mapping[str, Sequence[str]] = {}
     for name, model in models.items():
         read = read_input(request.source, model.classifier.schema, request.data, settings.seed, request.smiles)
-        asked[name], tables[name], more = _records(model, read.without_larger(settings.most_atoms), request)
+        try:
+            asked[name], tables[name], more = _records(model, read.without_larger(settings.most_atoms), request)
+        except GraphFNPError as error:
+            raise type(error)(f"{name}: {error.given}" if name else error.given, error.expected, error.to_do) from None
         notes, columns = [*notes, *more], read.columns if request.keep_columns else {}
     table = side_by_side(tables)
     if request.table is not None:

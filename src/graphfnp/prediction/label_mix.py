@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.datasets.dataset import PARTS, Dataset
-from graphfnp.errors import InvalidConfig, InvalidGraphs, listed
+from graphfnp.errors import InvalidConfig, InvalidGraphs, listed, plural
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.scalings import reweighed
@@ -59,6 +59,12 @@ def mix_text(given: str | Mapping[Any, float]) -> str:
     if isinstance(given, str):
         return given.strip()
     return ",".join(f"{name}={float(share)!r}" for name, share in given.items())
+
+
+def mix_classes(given: str) -> tuple[str, ...]:
+    """Classes that a mix names, none where it is for all; "" for a share without a name."""
+    text = mix_text(given)
+    return () if text in (TRAINING, EVEN) else tuple(part.rpartition("=")[0].strip() for part in text.split(","))
 
 
 def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:
@@ -177,7 +183,7 @@ def estimated_mix(model: TrainedModel, predictions: Predictions) -> tuple[float,
     mix = assumed_mix(model)
     if mix is None or len(predictions) < FEWEST_GRAPHS:
         raise InvalidGraphs(
-            f"{len(predictions)} graphs" + ("" if mix else " and a model that does not know its own label mix"),
+            plural(len(predictions), "graph") + ("" if mix else " and a model that does not know its own label mix"),
             f"{FEWEST_GRAPHS} graphs or more, and a model that knows its mix",
             f"give the class shares yourself: --mix {shlex.quote(f'{model.classifier.schema.class_names[-1]}=0.3')}",
         )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs, InvalidRun
+from graphfnp.errors import InvalidGraphs, InvalidRun, plural
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.prediction.conformal import LEVEL, ROUNDING, TIE, Conformal
 from graphfnp.prediction.predict import TrainedModel, collect, graphs_of
@@ -86,7 +86,9 @@ def weighted_for(model: TrainedModel, graphs: PackedGraphs | Sequence[Any], seed
         )
     if len(graphs) < FEWEST_GRAPHS:
         raise InvalidGraphs(
-            f"{len(graphs)} graphs to weigh conformal sets for", f"{FEWEST_GRAPHS} or more", "leave --weighted out"
+            f"{plural(len(graphs), 'graph')} to weigh conformal sets for",
+            f"{FEWEST_GRAPHS} or more",
+            "leave --weighted out",
         )
     here = collect(model.classifier, graphs, 1, seed).embedding
     held_out, sets = model.conformal.embedding, model.conformal
