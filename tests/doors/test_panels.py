@@ -98,6 +98,30 @@ def test_shares_of_classes_go_to_the_models_that_have_them(tmp_path: Path, capsy
     )
 
 
+def test_one_model_of_a_panel_picks_and_all_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text(f"id,smiles\na,CCO\nb,C1CC\nc,[U]\nd,{NAPHTHALENE}\ne,CCN\n")  # bbbp reads c, mutagenicity not
+    asked = ["predict", "bbbp,mutagenicity", source, "--pick", 3, "--find"]
+    for name, found in (("mutagenicity", "mutagen"), ("bbbp", "non-permeable")):
+        _, told = said(capsys, *asked, f"{name}:{found}", "-o", tmp_path / "both.parquet")
+        both = pd.read_parquet(tmp_path / "both.parquet")
+        said(capsys, "predict", name, source, "--pick", 3, "--find", found, "-o", tmp_path / "alone.parquet")
+        alone = pd.read_parquet(tmp_path / "alone.parquet")
+        columns = [one for one in alone.columns if one not in ("id", "smiles", "row", "input")]
+        own = both[[f"{name}_{column}" for column in columns]].set_axis(columns, axis=1)
+        pd.testing.assert_frame_equal(own, alone[columns])
+        assert both[["id", "row"]].equals(alone[["id", "row"]])
+        records = json.loads(said(capsys, *asked, f"{name}:{found}", "--json")[0])
+        assert [one["row"] for one in records] == both["row"].tolist()
+        assert f"{'1 row' if name == 'bbbp' else '2 rows'} could not be read, and could not be picked" in told
+    assert both["id"][0] == "c"  # uranium, by the one model that reads it
+    assert both["mutagenicity_status"].tolist() == ["failed", "ok", "ok"]
+    for words in ([], ["--find", "mutagen"], ["--find", "tox:mutagen"]):
+        told = said(capsys, *asked[:5], *words, code=2)[1].replace("│", "")
+        assert "--find mutagenicity:nonmutagen, or ask one model by itself" in " ".join(told.split())
+    assert "one of non-permeable, permeable" in said(capsys, *asked, "bbbp:mutagen", code=2)[1]
+
+
 def test_models_that_read_alike_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
@@ -149,7 +173,6 @@ def test_what_is_no_panel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / PANEL).write_text(json.dumps({"format": 1, "endpoints": {"a": "../elsewhere"}}))
     with pytest.raises(InvalidRun, match="a panel of format 1"):
         open_panel(tmp_path)
-    assert "for a panel" in said(capsys, "predict", "bbbp,mutagenicity", "CCO", "--pick", "1", code=2)[1]
 
 
 def test_scikit_learns_multi_output_takes_the_estimator() -> None:

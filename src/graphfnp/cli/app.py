@@ -215,7 +215,10 @@ def predict(
     ] = None,
     find: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="Pick what may be of this class; default: what would teach the model."),
+        typer.Option(
+            metavar="CLASS",
+            help="Pick what may be of this class (of several models MODEL:CLASS); default: what would teach the model.",
+        ),
     ] = None,
     max_atoms: Annotated[int, typer.Option(min=1, help="Larger molecules are refused, each with its size.")] = 1000,
     workers: Annotated[

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -98,8 +99,6 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
         check_target(request.target, request.source, (*ENDINGS, ".json"))
     models = load_panel(folder) if is_panel(folder) else {ALONE: open_run(folder).model}
     at_once = request.mix == ESTIMATE or request.weighted or request.pick is not None  # all rows before any record
-    if ALONE not in models and request.pick is not None:
-        raise InvalidConfig("--pick for a panel", "one model", "ask one model at a time")
     if request.mix is not None and request.mix != ESTIMATE:
         models = models_for_mix(models, request.mix)
         if ALONE in models:  # the mixes of several stand in the file by model
@@ -161,13 +160,18 @@ def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, M
     tables, asked, notes = dict[str, pa.Table](), Models(), list[str]()
     settings, target = request.settings, request.target
     columns: Mapping[str, Sequence[str]] = {}
+    picker, find, picked = *_picker(models, request), list[int]()
     for name, model in models.items():
         read = read_input(request.source, model.classifier.schema, request.data, settings.seed, request.smiles)
         try:
-            asked[name], tables[name], more = _records(model, read.without_larger(settings.most_atoms), request)
+            asked[name], tables[name], more, rows = _records(
+                model, read.without_larger(settings.most_atoms), request, name == picker, find
+            )
         except GraphFNPError as error:
             raise type(error)(f"{name}: {error.given}" if name else error.given, error.expected, error.to_do) from None
-        notes, columns = [*notes, *more], read.columns if request.keep_columns else {}
+        picked, notes, columns = picked or rows, [*notes, *more], read.columns if request.keep_columns else {}
+    if picked:
+        tables = {name: _in_order(table, picked) for name, table in tables.items()}
     table = side_by_side(tables)
     if request.table is not None:
         if request.table.suffix == ".csv":
@@ -191,11 +195,31 @@ def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, M
     return replace(Counts.of(side_by_side(tables)), notes=tuple(notes)), asked
 
 
-def _records(model: TrainedModel, read: Rows, request: PredictRequest) -> tuple[TrainedModel, pa.Table, list[str]]:
-    """The records of one model, the model for the rows' own mix or with sets weighted for them, and notes."""
+def _picker(models: Models, request: PredictRequest) -> tuple[str | None, int | None]:
+    """The model that picks, and the class it should find; of several models ``--find`` names both."""
+    find = request.find
+    if request.pick is None:
+        return None, None
+    for name, model in models.items():
+        own, before = model.classifier.schema.class_names, f"{name}:" if name else ""
+        if find is not None and find.startswith(before):
+            return name, class_number(find.removeprefix(before), own)
+        if find is None and name == ALONE:
+            return name, None
+    raise InvalidConfig(
+        f"--pick {request.pick}{'' if find is None else f' --find {find}'} for several models",
+        f"--find MODEL:CLASS, with one of {', '.join(models)}: that model picks, and all answer",
+        f"write for example --find {shlex.quote(f'{name}:{own[-1]}')}, or ask one model by itself",
+    )
+
+
+def _records(
+    model: TrainedModel, read: Rows, request: PredictRequest, picks: bool, find: int | None
+) -> tuple[TrainedModel, pa.Table, list[str], list[int]]:
+    """The model for the rows' own mix or with sets weighted for them, its records, notes, and rows if it picks."""
     graphs, rows, problems, settings = read.graphs, read.rows, read.problems, request.settings
     if graphs is None or not len(graphs):
-        return model, record_table(model, None, None, rows, problems, settings.level), []
+        return model, record_table(model, None, None, rows, problems, settings.level), [], []
     # Labels a file may hold are not looked at: they need not even be the model's classes.
     graphs = replace(graphs, y=torch.full_like(graphs.y, UNLABELLED))
     if request.weighted:
@@ -203,16 +227,18 @@ def _records(model: TrainedModel, read: Rows, request: PredictRequest) -> tuple[
     predictions = predict(model, graphs, settings.draws, settings.seed)
     if request.mix == ESTIMATE:
         model, predictions = moved_to_mix(model, predictions, estimated_mix(model, predictions))
-    if request.pick is None:
-        table = record_table(model, predictions, graphs, rows, problems, settings.level)
-        return model, table, standard_notes(graphs)
-    find = None if request.find is None else class_number(request.find, model.classifier.schema.class_names)
-    chosen = pick(predictions, graphs, request.pick, find)
-    graphs, ranked = graphs.select(chosen), [rows[graph] for graph in chosen]
-    table = record_table(model, predictions.select(chosen), graphs, ranked, (), settings.level)
-    table = table.take(column([sorted(ranked).index(row) for row in ranked], pa.int64()))
-    left_out = [f"{plural(len(problems), 'row')} could not be read, and could not be picked"] if problems else []
-    return model, table, [*left_out, *standard_notes(graphs)]
+    picked, notes = list[int](), standard_notes(graphs)
+    if picks and request.pick is not None:
+        picked = [rows[one] for one in pick(predictions, graphs, request.pick, find)]
+        lost = f"{plural(len(problems), 'row')} could not be read, and could not be picked"
+        notes = [lost, *notes] if problems else notes
+    return model, record_table(model, predictions, graphs, rows, problems, settings.level), notes, picked
+
+
+def _in_order(table: pa.Table, rows: Sequence[int]) -> pa.Table:
+    """The records of these rows."""
+    places = {row: place for place, row in enumerate(table["row"].to_pylist())}
+    return table.take(column([places[row] for row in rows], pa.int64())).combine_chunks()
 
 
 def _dictionaries(tables: Mapping[str, pa.Table], models: Models) -> list[Record]:
