@@ -54,6 +54,15 @@ def test_a_request_is_one_line_with_its_id_and_without_its_molecule(client: Test
     assert "c1ccccc1" not in lines.getvalue()
 
 
+def test_one_row_is_a_row_in_a_line_of_text(client: TestClient, lines: Lines) -> None:
+    start_log("info", as_json=False)
+    for smiles in (["CCO"], ["CCO", "CCN"]):
+        client.post("/predict", json={"smiles": smiles})
+    first, second = lines.getvalue().splitlines()
+    assert first.endswith(" bytes, 1 row")
+    assert second.endswith(" bytes, 2 rows")
+
+
 @pytest.mark.parametrize(
     "given", ["", "a b", "x" * 65, "a\tb", "<script>", "id;rm", 'quote"', "\u00e9"], ids=lambda text: repr(text)[:12]
 )

@@ -355,6 +355,15 @@ def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page
     expect(rows).to_have_count(10)
 
 
+def test_more_rows_than_can_be_picked_from_say_so(page: Page) -> None:
+    for count, is_told in ((512, False), (513, True)):
+        ask(page, "\n".join(["CCO"] * count))
+        lead = page.locator("#many-lead")
+        expect(lead).to_contain_text(f"{count} rows")
+        expect(page.locator("#picking")).to_be_visible(visible=not is_told)
+        assert ("for up to 512 rows; graphfnp predict --pick takes any number" in lead.inner_text()) == is_told
+
+
 def test_more_than_two_classes_have_a_bar_each_and_long_names_stay_inside(
     browser: Browser, start_server, tmp_path: Path
 ) -> None:

@@ -8,6 +8,8 @@ import time
 from typing import Any
 from uuid import uuid4
 
+from graphfnp.errors import plural
+
 ACCESS = logging.getLogger("graphfnp.service")
 LIBRARIES = ("uvicorn.error", "asyncio")
 LINES, ACCESS_LINES = 60, 6000  # a minute
@@ -39,7 +41,7 @@ def log_request(facts: dict[str, Any]) -> None:
     level = logging.DEBUG if facts["route"] in QUIET and facts["status"] < 400 else logging.INFO
     text = "{method} {route} {status} {ms} ms, {bytes} bytes".format(**facts)
     if facts.get("rows"):
-        text += f", {facts['rows']} rows"
+        text += f", {plural(facts['rows'], 'row')}"
     ACCESS.log(level, text, extra={"facts": facts})
 
 
@@ -69,7 +71,7 @@ class BoundedLog(logging.Filter):
 
 
 class TextLines(logging.Formatter):
-    """2026-01-31T12:00:00Z INFO 5f0c... POST /predict 200 12 ms, 40 bytes, 1 rows"""
+    """2026-01-31T12:00:00Z INFO 5f0c... POST /predict 200 12 ms, 40 bytes, 1 row"""
 
     def format(self, record: logging.LogRecord) -> str:
         identity = getattr(record, "facts", {}).get("request_id", "-")

@@ -158,7 +158,8 @@ async function pick() {
 
 function showMany(done, mix) {
   const bad = done.filter((one) => one.record.status !== "ok").length;
-  $("picking").hidden = done.length > MOST_TOGETHER || done.length === bad;
+  const tooMany = done.length > MOST_TOGETHER;
+  $("picking").hidden = tooMany || done.length === bad;
   $("pick-all").hidden = true;
   $("many-title").textContent = "All rows";
   $("pick-count").max = done.length - bad;
@@ -168,7 +169,8 @@ function showMany(done, mix) {
   if (bad) parts.push(`${bad} could not be read and say why`);
   if (foreign) parts.push(`${foreign} unlike the training data`);
   if (mix) parts.push(`for a mix of ${named(mix)}`);
-  $("many-lead").textContent = `${parts.join("; ")}. Headings sort; a row opens with Enter or a click.`;
+  const elsewhere = tooMany ? ` Which to test next is told here for up to ${MOST_TOGETHER} rows; graphfnp predict --pick takes any number.` : "";
+  $("many-lead").textContent = `${parts.join("; ")}. Headings sort; a row opens with Enter or a click.${elsewhere}`;
   $("many").hidden = false;
   table.show(done);
   say(bad ? `${bad} of ${done.length} rows could not be read` : "", bad ? "open" : "");
