@@ -12,6 +12,7 @@ from rdkit import Chem
 
 from graphfnp.datasets.columns import label_notes
 from graphfnp.datasets.dataset import PARTS
+from graphfnp.datasets.load import load
 from graphfnp.datasets.split import scaffold_of
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
@@ -299,3 +300,60 @@ def test_many_small_classes_are_one_note():
         "too few to learn a class and to hold some out: 'class 00' has 3 rows, 'class 01' has 3 rows, "
         "'class 02' has 3 rows, 'class 03' has 3 rows, 'class 04' has 3 rows and 35 more"
     ]
+
+
+def test_a_data_frame_and_a_list_are_the_dataset_of_their_file(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "dose": [n / 2 for n in range(40)],
+            "drawn": ["C" * (1 + n // 2) + "ON"[n % 2] for n in range(38)] + ["C1CC", None],
+            "kind": pd.array([*(n % 2 for n in range(37)), None, 0, 1], dtype="Int64"),
+        },
+        index=range(100, 140),  # rows are counted from 0
+    )
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    options = {"smiles": "drawn", "label": "kind"}
+    of_file = load(tmp_path / "my.csv", **options, features="dose")
+    of_frame = load(frame, **options, features="dose")
+    molecules = [*map(Chem.MolFromSmiles, frame["drawn"][:38]), "C1CC", None]
+    plain = load(tmp_path / "my.csv", **options)
+    for given in (frame["drawn"], frame["drawn"].tolist(), frame["drawn"].to_numpy(), molecules):
+        for labels in (frame["kind"], [None if label is pd.NA else label for label in frame["kind"]]):
+            same_dataset(load(given, labels=labels), plain)
+    same_dataset(of_frame, of_file)
+    assert torch.equal(of_frame.graphs.descriptors, of_file.graphs.descriptors)
+    assert of_frame.columns == of_file.columns
+    assert [problem.row for problem in of_frame.problems] == [38, 39]
+    assert load(
+        ["CCO", "CCN"] * 5, labels=torch.tensor([0, 1] * 5), class_names=("a", "b")
+    ).graphs.schema.class_names == ("a", "b")
+
+
+def test_a_list_without_labels_is_read_where_none_are_needed():
+    dataset = load(["CCO", "no molecule", "CCN"], allow_unlabelled=True)
+    assert dataset.rows.tolist() == [0, 2]
+    assert dataset.graphs.y.tolist() == [-1, -1]
+    assert list(dataset.columns) == ["smiles"]
+
+
+def same_dataset(one, other) -> None:
+    assert one.graphs.text == other.graphs.text
+    assert torch.equal(one.graphs.y, other.graphs.y)
+    assert one.graphs.schema == other.graphs.schema
+    assert one.rows.tolist() == other.rows.tolist()
+    assert one.problems == other.problems
+    assert all(torch.equal(getattr(one.split, part), getattr(other.split, part)) for part in PARTS)
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "told"),
+    [
+        (["CCO", "CCN"], None, "2 molecules and 0 labels"),
+        (["CCO", "CCN"], ["a"], "2 molecules and 1 label"),
+        (pd.DataFrame({"smiles": ["CCO"], "label": [1]}), [1], "label='COLUMN'"),
+        ({"smiles": ["CCO"], "label": [1]}, None, "a name, a path, a DataFrame"),
+    ],
+)
+def test_molecules_in_memory_without_their_labels_are_refused(source, labels, told):
+    with pytest.raises(InvalidConfig, match=told):
+        load(source, labels=labels)

@@ -1,6 +1,6 @@
 """What a user's list may hold - SMILES, RDKit molecules, PyG ``Data``, PackedGraphs - as PackedGraphs."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from graphfnp.errors import InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema, concatenate
 from graphfnp.graphs.problem import Problem, Read
-from graphfnp.graphs.pyg import from_data_list, is_batch, is_data
+from graphfnp.graphs.pyg import from_data_list, is_batch, is_data, is_dataset
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -37,7 +37,7 @@ def graphs_from_inputs(
     if isinstance(inputs, PackedGraphs):
         return _unlabelled(inputs, names)
     inputs, columns = _apart(inputs, columns_in(descriptors))
-    items = _items(inputs)
+    items = items_of(inputs)
     if items and all(isinstance(item, PackedGraphs) for item in items):
         return _unlabelled(concatenate(items), names)
     if items and all(map(is_data, items)):
@@ -53,6 +53,16 @@ def graphs_from_inputs(
         )
     schema = schema or molecule_schema(names, standardise, descriptors)
     return graphs_from_smiles([_smiles(item) for item in items], schema=schema, columns=columns)
+
+
+def smiles_in(inputs: Any) -> list[str] | None:
+    """Of a list, an array or a Series of SMILES or RDKit molecules, "" where one is missing; None of anything else."""
+    if not isinstance(inputs, Iterable) or isinstance(inputs, str | Mapping | PackedGraphs) or is_dataset(inputs):
+        return None
+    items = items_of(inputs)
+    if not items or not all(map(_is_molecule, items)):
+        return None
+    return ["" if item is None or item != item else str(_smiles(item)) for item in items]
 
 
 def described(problems: Sequence[Problem]) -> str:
@@ -76,7 +86,7 @@ def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]
     return inputs.drop(columns=list(names)), {name: inputs[name].tolist() for name in names}
 
 
-def _items(inputs: Any) -> list[Any]:
+def items_of(inputs: Any) -> list[Any]:
     """A list, an array, a Series, or a table of one column."""
     if is_batch(inputs):
         raise InvalidGraphs("a batch of graphs", "a list with a Data for each", "pass batch.to_data_list()")

@@ -1,4 +1,4 @@
-"""The verb ``load``: a name, a path or graphs in memory become a Dataset."""
+"""The verb ``load``: a name, a path, or molecules or graphs in memory become a Dataset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,11 +11,13 @@ import torch
 from graphfnp.datasets.catalogue import CATALOGUE, Entry
 from graphfnp.datasets.dataset import PARTS, Dataset, Reading, Split
 from graphfnp.datasets.forms import Form, placed, public_form
+from graphfnp.datasets.inputs import items_of, smiles_in
 from graphfnp.datasets.sources import cache_folder, obtained, origin_of, sha256_of
 from graphfnp.datasets.split import chosen_split
+from graphfnp.datasets.table_files import TextTable, cell_text, text_table
 from graphfnp.datasets.tables import read_table, standard_notes
 from graphfnp.datasets.tu import read_tu
-from graphfnp.errors import InvalidConfig, MissingData, listed
+from graphfnp.errors import InvalidConfig, MissingData, listed, plural
 from graphfnp.graphs.descriptors import columns_in, descriptor_list
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
@@ -70,6 +72,8 @@ def load(
 
         load("bbbp")                     a name of the catalogue; also "tu:PROTEINS", "moleculenet:clintox"
         load("my.csv", smiles="s", label="y")     .csv .tsv .parquet .smi .sdf, a TU folder or zip
+        load(frame, smiles="s", label="y")        a pandas DataFrame
+        load(["CCO", ...], labels=["yes", ...])   SMILES or RDKit molecules
         load([Data(...), ...])           graphs of PyG or NetworkX (with labels=), a PyG dataset, PackedGraphs
 
     ``data`` is the folder with the files (default: GRAPHFNP_DATA). ``split`` is random, scaffold, balanced_scaffold
@@ -81,7 +85,10 @@ def load(
     """
     if isinstance(source, Dataset):
         return source
-    if (table := _table(source)) is not None:
+    table: Path | TextTable | None = _table(source)
+    if table is None:
+        table = _rows(source, labels, allow_unlabelled)
+    if table is not None:
         dataset = read_table(
             table, smiles, label, split, class_names=class_names, classes=classes, map_labels=map_labels,
             allow_unlabelled=allow_unlabelled, duplicates_together=duplicates_together, standardise=standardise,
@@ -240,7 +247,27 @@ def _tu_place(source: Any) -> Found | None:
     return Found(path.stem, read_tu(place), facts={"origin": path.name})
 
 
-# ------------------------------------------------------------------------ graphs in memory
+# ------------------------------------------------------------------------ molecules and graphs in memory
+
+
+def _rows(source: Any, labels: Sequence[int | str] | None, allow_unlabelled: bool) -> TextTable | None:
+    """The rows of a pandas DataFrame, or molecules beside their labels; None for anything else."""
+    if hasattr(source, "iloc") and hasattr(source, "columns"):
+        if labels is not None:
+            raise InvalidConfig("labels= beside a DataFrame", "a column of it", "write label='COLUMN'")
+        cells = source.astype(object).where(source.notna(), None).itertuples(index=False, name=None)
+        return text_table([str(name) for name in source.columns], [list(map(cell_text, row)) for row in cells])
+    if (molecules := smiles_in(source)) is None:
+        return None
+    columns = {"smiles": molecules}
+    if labels is not None:
+        values = labels.tolist() if isinstance(labels, torch.Tensor) else labels
+        columns["label"] = [cell_text(label) for label in items_of(values)]
+    if (labels is None and not allow_unlabelled) or len({len(column) for column in columns.values()}) > 1:
+        counts = f"{plural(len(molecules), 'molecule')} and {plural(len(columns.get('label', ())), 'label')}"
+        raise InvalidConfig(counts, "a label for each molecule", "give them as labels=[...]")
+    rows = list(zip(*columns.values(), strict=True))
+    return replace(text_table(list(columns), rows), smiles="smiles")
 
 
 def _in_memory(source: Any, labels: Sequence[int | str] | None, class_names: Sequence[str] | None) -> Found:
@@ -255,6 +282,6 @@ def _in_memory(source: Any, labels: Sequence[int | str] | None, class_names: Seq
         return Found("graphs", Reading(from_data_list(source, class_names)))
     raise InvalidConfig(
         f"{type(source).__name__}",
-        "a name, a path, PackedGraphs, a PyG dataset, or a list of PyG Data or NetworkX graphs",
+        "a name, a path, a DataFrame, PackedGraphs, a PyG dataset, or a list of SMILES, PyG Data or NetworkX graphs",
         "convert the graphs to one of these",
     )

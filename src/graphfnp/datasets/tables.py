@@ -40,7 +40,7 @@ FEWEST_FOR_SCAFFOLDS = 100  # labelled molecules
 
 
 def read_table(
-    path: Path | str,
+    source: Path | str | TextTable,
     smiles: str | None = None,
     label: str | None = None,
     split: str | Path | Split | None = None,
@@ -56,19 +56,20 @@ def read_table(
     processes: int = 1,
     cache: Path | str | None = None,
 ) -> Dataset:
-    """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the file.
+    """CSV, TSV, Parquet, .smi or SDF, plain or gzipped; graphs and problems together are the data rows of the table.
 
     The settings are those of :func:`~graphfnp.datasets.load.load`. By default the split is a column called split, or
     else what :func:`usual_split` finds; ``allow_unlabelled`` accepts a table without a label column.
     """
-    path = Path(path)
-    table = read_text_table(path)
+    path = None if isinstance(source, TextTable) else Path(source)
+    table = source if isinstance(source, TextTable) else read_text_table(Path(source))
+    own_name = "table" if path is None else path.name
     molecules = smiles_column(table, smiles)
     if smiles is None and table.smiles is None and len(molecules) > 1 and molecule_share([molecules]) == 1:
         table = _with_header_as_row(table)
         molecules = smiles_column(table)
     if not len(table):
-        raise InvalidGraphs(f"{path.name} without data rows", "at least one row under the header", "check the file")
+        raise InvalidGraphs(f"{own_name} without data rows", "at least one row under the header", "check the file")
     parts = _split_column(table, split)
     labels = label_column(table, label, taken={molecules, parts or "", *columns_in(descriptor_list(features))})
     if labels is None and not allow_unlabelled:
@@ -82,7 +83,7 @@ def read_table(
     y, names = read_labels(given, labels or "", wanted or class_names)
     descriptors = descriptor_list(features)
     beside = columns_in(descriptors)
-    check_columns(beside, table.names, path.name)
+    check_columns(beside, table.names, own_name)
     schema, values = molecule_schema(names, standardise, descriptors), {name: table[name] for name in beside}
     graphs, rows, problems = graphs_from_smiles(table[molecules], y, schema, processes, cache, values)
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
@@ -102,8 +103,8 @@ def read_table(
         told = "1 row has" if missing == 1 else f"{missing} rows have"
         notes.append(f"{told} no label in the column {labels!r} (empty, na, nan, null): in no part of the split")
     facts = {
-        "origin": path.name,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "origin": own_name,
+        **({} if path is None else {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}),
         "SMILES column": molecules,
         "label column": labels or "none",
         **({"notes": "\n".join(notes)} if notes else {}),
@@ -117,7 +118,7 @@ def read_table(
         if split is None and not allow_unlabelled:
             chosen = replace(chosen, notes=(*chosen.notes, _why(chosen)))
     columns = dict(zip(table.names, table.columns, strict=True))
-    return Dataset(path.name, graphs, chosen, problems, rows, facts, columns)
+    return Dataset(own_name, graphs, chosen, problems, rows, facts, columns)
 
 
 def standard_notes(graphs: PackedGraphs) -> list[str]:
