@@ -53,6 +53,13 @@ def test_the_model_that_comes_out_is_the_one_that_went_in(archive: Path, capsys:
     assert Path("runs/bbbp/explanation/explanation.html").is_file()
 
 
+def test_a_model_in_memory_is_exported_under_the_name_of_the_file() -> None:
+    model = graphfnp.load_model("bbbp")
+    assert graphfnp.export(model, "mine (v2).zip") == graphfnp.export(model, "again/mine (v2).zip")
+    assert graphfnp.load_model("mine (v2).zip").id == model.id
+    assert open_run("mine (v2).zip").folder.name == "mine-v2"
+
+
 def test_the_same_model_gives_the_same_bytes(archive: Path) -> None:
     graphfnp.export("bbbp", "again.zip")
     assert Path("again.zip").read_bytes() == archive.read_bytes()

@@ -1,6 +1,7 @@
 """Panels: several models that are asked together, by name: "bbbp,mutagenicity,runs/mine", or a folder of runs."""
 
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,18 @@ def write_panel(folder: Path, folders: Mapping[str, str]) -> None:
     write_json(folder / PANEL, {"format": FORMAT, "endpoints": dict(folders)})
 
 
-def export(place: Path | str, target: Path | str) -> str:
-    """A run, a bundled model or a panel as a zip that every command and ``load_model`` opens; its sha256."""
+def export(place: Path | str | TrainedModel, target: Path | str) -> str:
+    """A model, a run, a bundled model or a panel as a zip that every command and ``load_model`` opens; its sha256."""
     from graphfnp.runs.archive import write_archive
 
     target = Path(target)
     if target.suffix != ".zip":
         raise InvalidConfig(f"{target}", "a file that ends in .zip", "change the ending")
+    if isinstance(place, TrainedModel):
+        with tempfile.TemporaryDirectory(prefix="graphfnp-") as name:
+            folder = Path(name) / endpoint_folders([target.stem])[target.stem]  # the model is called after it
+            place.save(folder)
+            return export(folder, target)
     if not exists(place) and is_panel(place):
         raise InvalidConfig(f"{place}", "one model, or a folder that is a panel", "export each by itself")
     if not is_panel(place):
