@@ -123,6 +123,13 @@ def test_what_is_no_zip_or_has_another_ending_is_refused(tmp_path: Path) -> None
         graphfnp.export("bbbp,mutagenicity", tmp_path / "both.zip")
 
 
+@pytest.mark.parametrize("name", ["tox(v2)", ".hidden", "ünicode & more"])
+def test_a_folder_of_any_name_is_opened_again(name: str, tmp_path: Path) -> None:
+    graphfnp.load_model("bbbp").save(tmp_path / name)
+    graphfnp.export(tmp_path / name, tmp_path / "model.zip")
+    assert graphfnp.load_model(tmp_path / "model.zip").id == graphfnp.load_model("bbbp").id
+
+
 def test_a_panel_travels_as_one(tmp_path: Path) -> None:
     for name in ("a", "b"):
         graphfnp.load_model("bbbp").save(tmp_path / "panel" / name)

@@ -22,18 +22,16 @@ ROOM = 35  # of probability, domain and the gaps between columns
 def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, TrainedModel], level: float) -> None:
     """Class, probability with its interval, what the conformal set leaves open, domain; 80 columns are enough.
 
-    The records of several models are nested, a line a model.
+    The records of several models are nested: a line for the row, and one below it for each model.
     """
     named, several = any(record.get("name") for record in records), ALONE not in models
     shown, sets = records[:SHOWN_ROWS], [one for one in models.values() if one.conformal is not None]
     longest = max(map(_longest, models.values()))
     numbers = max([3, *(len(str(record["row"])) for record in shown)])
     room = out.width - ROOM - numbers - longest * (2 if sets else 1)  # long names leave the others
-    room -= 1 + max(map(len, models)) if several else 0
     table = Table("row", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("name" if named else "input", overflow="ellipsis", no_wrap=True, max_width=max(8, room))
-    if several:
-        table.add_column("model", overflow="fold")
+    what = ("name" if named else "input") + (", model" if several else "")
+    table.add_column(what, overflow="ellipsis", no_wrap=True, max_width=max(8, room))
     table.add_column("class", overflow="fold", min_width=longest)
     table.add_column("probability\n(90 % of draws)", no_wrap=True)
     if sets:
@@ -41,14 +39,15 @@ def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, 
     table.add_column("domain", no_wrap=True)
     for record in shown:
         cells = [str(record["row"]), escape(str((record.get("name") if named else None) or record["input"]))]
+        if several:
+            table.add_row(*cells)
         for name, one in record["models"].items() if several else ((ALONE, record),):
-            cells += [escape(name)] if several else []
+            cells = ["", f"  {escape(name)}"] if several else cells
             if one["status"] != OK:
                 table.add_row(*cells, "[yellow]failed[/yellow]")
             else:
                 kept = [escape(also_possible(one))] if sets else []
                 table.add_row(*cells, escape(one["class"]), spread(one), *kept, domain_cell(one))
-            cells = ["", ""]
     out.print(table)
     if not several:
         _unreached([record for record in shown if record["status"] == OK])

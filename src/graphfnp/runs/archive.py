@@ -23,6 +23,7 @@ MANIFEST, FORMAT, README, PANEL = "manifest.json", 1, "README.md", "panel.json"
 OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, *MODEL_FILES, DECODED)
 KNOWN = {*OF_RUN, CARD, README, MANIFEST, PANEL}
 _PLACE = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")
+_NAME = re.compile(r"[\w-][\w .-]*")
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
@@ -36,10 +37,9 @@ def write_archive(runs: dict[str, Run], target: Path) -> str:
             shutil.copy2(next(iter(runs.values())).folder.parent / PANEL, folder)
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         sums = {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files}
-        called = next(iter(runs.values())).folder
-        write_json(
-            folder / MANIFEST, {"format": FORMAT, "name": (called if alone else called.parent).name, "files": sums}
-        )
+        first = next(iter(runs.values())).folder
+        called = re.sub(r"[^\w .-]+", "-", (first if alone else first.parent).resolve().name).lstrip(" .") or "model"
+        write_json(folder / MANIFEST, {"format": FORMAT, "name": called, "files": sums})
         with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
             for file in (MANIFEST, *files):
                 packed.writestr(zipfile.ZipInfo(file, _TIME), (folder / file).read_bytes(), zipfile.ZIP_DEFLATED)
@@ -107,7 +107,7 @@ def _check(folder: Path, archive: Path) -> str:
     manifest: Any = read_json(folder / MANIFEST, "give an archive that `graphfnp export` wrote")
     known = manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else {}
     called, sums = known.get("name"), known.get("files")
-    if not isinstance(sums, dict) or not isinstance(called, str) or not re.fullmatch(r"[\w-][\w .-]*", called):
+    if not isinstance(sums, dict) or not isinstance(called, str) or not _NAME.fullmatch(called):
         raise InvalidRun(f"{archive.name}: {MANIFEST}", f"a manifest of format {FORMAT}", "export the model again")
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     found.pop(MANIFEST)
