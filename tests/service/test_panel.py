@@ -58,9 +58,14 @@ def test_the_mix_and_the_sets_are_told_for_each_model(client: TestClient, engine
     for name, engine in engines.items():
         assert answer["mix"][name] == dict.fromkeys(engine.model.classifier.schema.class_names, 0.5)
         assert answer["sets"][name] == engine.model.conformal.guarantee
-    refused = client.post("/predict", json={"smiles": NAPHTHALENE, "mix": {"permeable": 0.2}})
+    usual = client.post("/predict", json={"smiles": NAPHTHALENE}).json()
+    named = client.post("/predict", json={"smiles": NAPHTHALENE, "mix": {"permeable": 0.2}}).json()
+    assert named["mix"]["bbbp"]["permeable"] == pytest.approx(0.2)
+    assert named["mix"]["mutagenicity"] == usual["mix"]["mutagenicity"], "it has no such class"
+    assert named["records"][0]["models"]["mutagenicity"] == usual["records"][0]["models"]["mutagenicity"]
+    refused = client.post("/predict", json={"smiles": NAPHTHALENE, "mix": {"toxic": 0.2}})
     assert refused.status_code == 422
-    assert refused.json()["detail"].startswith("mutagenicity: the label mix")
+    assert "mutagenicity: mutagen, nonmutagen" in refused.json()["detail"]
 
 
 def test_the_page_of_a_model_is_found_without_its_last_slash(client: TestClient) -> None:

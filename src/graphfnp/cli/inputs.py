@@ -14,19 +14,17 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.inputs import described
 from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, MissingData, listed, plural, shortened
+from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, plural, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.label_mix import (
     ESTIMATE,
-    EVEN,
-    TRAINING,
     assumed_mix,
     estimated_mix,
     for_mix,
-    mix_classes,
     mix_words,
+    models_for,
     read_mix,
 )
 from graphfnp.prediction.predict import TrainedModel, predict
@@ -160,16 +158,7 @@ def model_for_mix(model: TrainedModel, mix: str | None, graphs: PackedGraphs | N
 
 def models_for_mix(models: Mapping[str, TrainedModel], mix: str) -> dict[str, TrainedModel]:
     """Each for the label mix; of several, shares of classes go to those that have all of these classes."""
-    named = set(mix_classes(mix))
-    classes = {name: model.classifier.schema.class_names for name, model in models.items()}
-    fitting = [name for name, own in classes.items() if named <= set(own) or len(models) == 1]
-    if not fitting:
-        known = "; ".join(f"{name}: {listed(own, 9)}" for name, own in classes.items())
-        raise InvalidConfig(
-            f"the label mix {mix!r} for several models",
-            f"{TRAINING}, {EVEN}, {ESTIMATE}, or shares of classes that one of them has ({known})",
-            "name classes of one model, or ask each by itself",
-        )
+    fitting = models_for(mix, {name: model.classifier.schema.class_names for name, model in models.items()})
     return {name: model_for_mix(model, mix) if name in fitting else model for name, model in models.items()}
 
 

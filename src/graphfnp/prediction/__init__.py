@@ -8,7 +8,7 @@ PUBLIC = {  # what other packages may use, by module
     "decision": "Decision Rule fit_decision",
     "domain": "EDGE UNLIKE VERDICTS Domain Placement",
     "label_mix": "ESTIMATE EVEN FEWEST_GRAPHS TRAINING as_trained assumed_mix estimated_mix "
-    "for_mix label_shares label_shift mix_classes mix_told mix_words moved_to_mix read_mix",
+    "for_mix label_shares label_shift mix_told mix_words models_for moved_to_mix read_mix",
     "pick": "class_number pick",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel "
     "collect conformal_sets fit_domain graphs_of predict",

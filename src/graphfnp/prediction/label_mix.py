@@ -61,10 +61,19 @@ def mix_text(given: str | Mapping[Any, float]) -> str:
     return ",".join(f"{name}={float(share)!r}" for name, share in given.items())
 
 
-def mix_classes(given: str) -> tuple[str, ...]:
-    """Classes that a mix names, none where it is for all; "" for a share without a name."""
+def models_for(given: str | Mapping[Any, float], classes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of several models, by their classes, those that a mix is for: all, or those that have all classes it names."""
     text = mix_text(given)
-    return () if text in (TRAINING, EVEN) else tuple(part.rpartition("=")[0].strip() for part in text.split(","))
+    for_all = text in (TRAINING, EVEN, ESTIMATE) or len(classes) == 1
+    named = set() if for_all else {part.rpartition("=")[0].strip() for part in text.split(",")}
+    if fitting := [model for model, own in classes.items() if named <= set(own)]:
+        return fitting
+    known = "; ".join(f"{model}: {listed(own, 9)}" for model, own in classes.items())
+    raise InvalidConfig(
+        f"the label mix {text!r} for several models",
+        f"{TRAINING}, {EVEN}, {ESTIMATE}, or shares of classes that one of them has ({known})",
+        "name classes of one model, or ask each by itself",
+    )
 
 
 def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:

@@ -9,6 +9,7 @@ from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
 from fastapi.responses import JSONResponse, RedirectResponse
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.prediction.label_mix import models_for
 from graphfnp.runs.panel import endpoint_folders
 from graphfnp.service.app import KEY, bare_app, health_response, json_response, make_app
 from graphfnp.service.config import ServiceConfig
@@ -60,12 +61,20 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
     Rows = Annotated[RowsRequest, Body(openapi_examples={"some": {"summary": "Some molecules", "value": example}})]
     cards = {name: {**service.state.card, "base": f"{MODELS}{places[name]}"} for name, service in services.items()}
 
+    classes = {name: engine.model.classifier.schema.class_names for name, engine in engines.items()}
+
     async def answered(kind: str, request: RowsRequest, http: Request) -> Response:
         if request.pick is not None:
             raise HTTPException(
                 422, f"picks are of one model: ask {MODELS}{next(iter(places.values()))}{http.url.path}"
             )
-        answers = await asyncio.gather(*(answer_of(name, kind, request, http) for name in services))
+        try:
+            fitting = set(services) if request.mix is None else set(models_for(request.mix, classes))
+        except InvalidConfig as error:
+            raise HTTPException(422, f"{error.given}; expected {error.expected}") from None
+        others = request.model_copy(update={"mix": None})  # shares of classes they do not have
+        asked = {name: request if name in fitting else others for name in services}
+        answers = await asyncio.gather(*(answer_of(name, kind, one, http) for name, one in asked.items()))
         rows = zip(*(answer["records"] for answer in answers), strict=True)
         records = [
             {"row": row[0]["row"], "input": row[0]["input"], "models": dict(zip(services, row, strict=True))}
