@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from graphfnp.experiments.claims import claims, places
+from graphfnp.experiments.claims import OURS, claims, places
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.overview import (
@@ -18,7 +18,7 @@ from graphfnp.experiments.overview import (
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import summaries
+from graphfnp.experiments.summary import summaries, summary
 from graphfnp.experiments.tables import TABLES
 
 COSTS = "inference.json"
@@ -82,6 +82,8 @@ def sentences(results: Results) -> list[str]:
             f"as it stands, and on {first[1]} if each method has a temperature."
         )
     said.append(f"Of {len(judged)} claims so many {counts}.")
+    if ranked := _rationale_places(results):
+        said.append(f"By macro Rationale F1 (K = 1), beside all explainers, it is {', '.join(ranked)}.")
     links = [
         f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
         for entry in summaries(TABLES["rationales"], results)
@@ -93,6 +95,20 @@ def sentences(results: Results) -> list[str]:
         hours = sum(one.core_hours for one in missing)
         said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
     return said
+
+
+def _rationale_places(results: Results) -> list[str]:
+    """On each dataset with all rows of Table 2: the place of GraphFNP's rationales."""
+    table, found = TABLES["rationale-f1"].only(backbones=["gcn"]), []
+    for name in table.columns:
+        groups = list(table.only(columns=[name]).groups())
+        entries = [summary(group, results) for group in groups]
+        macro = [entry["rationale_f1_macro_1_mean"] for entry in entries if entry is not None and entry["complete"]]
+        ours = next((one for one in entries if one is not None and one["method"] == OURS), None)
+        if ours is not None and len(macro) == len(groups):
+            above = sum(value > ours["rationale_f1_macro_1_mean"] for value in macro)
+            found.append(f"number {above + 1} of {len(macro)} on {name}")
+    return found
 
 
 def _rules() -> str:

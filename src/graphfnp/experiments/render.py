@@ -132,6 +132,8 @@ def _label(entry: Mapping[str, Any], group: Group) -> str:
 
 def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> Mapping[str, Any] | None:
     known = [entry for entry in entries if f"{measure}_mean" in entry and entry["complete"]]
+    if measure == "rationale_f1_constant":  # the same for all
+        return None
     pick: Callable = max if measure in MORE_IS_BETTER else min
     return pick(known, key=lambda entry: entry[f"{measure}_mean"]) if known else None
 
