@@ -18,7 +18,7 @@ from rdkit import RDLogger
 from development import SPLITS
 from graphfnp.chemistry.structures import graphs_from_structures
 from graphfnp.experiments.protocol import RECIPE, WIDTH
-from graphfnp.explainers.scores import GENERATORS, subset
+from graphfnp.explainers.scores import SOURCES, subset
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.contract import GraphClassifier
@@ -45,7 +45,7 @@ def measured(
     name: str, model: GraphClassifier, other: GraphClassifier, graphs: PackedGraphs, test: PackedGraphs, seed: int
 ) -> dict[str, float]:
     started = time.process_time()
-    found = GENERATORS[name](model, graphs, seed=seed)
+    found = SOURCES[name](model, graphs, seed=seed)
     seconds = time.process_time() - started
     score = rationale_f1(collect(model, test).embedding[None], found.embedding[None], found.label, test.y, 1)
     numbers = {"f1": float(score.f1), "macro_f1": float(score.macro_f1), "seconds": seconds}
@@ -79,7 +79,7 @@ def main() -> None:
             graphs, validation, test = SPLITS[dataset][1](seed)
             model, other = (trained("vanilla", graphs, validation, s) for s in (seed, seed + 100))
             prototypes = trained("protgnn", graphs, validation, seed)
-            for name in GENERATORS:
+            for name in SOURCES:
                 seen = graphs if name == "protgnn" else subset(graphs, LIMIT, seed)
                 numbers = measured(name, prototypes if name == "protgnn" else model, other, seen, test, seed)
                 for measure, value in numbers.items():

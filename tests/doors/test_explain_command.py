@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rdkit import Chem
 
 from graphfnp.cli.app import main
 from graphfnp.runs.run import Plan, Run, execute
@@ -49,7 +50,9 @@ def test_a_generator_draws_graphs_of_each_class(
     assert json.loads((tmp_path / "generated.json").read_text()) == printed
     assert {record["class"] for record in printed} == {"cycle", "house"}
     assert all(record["nodes"] == len(record["node_types"]) for record in printed)
-    assert (tmp_path / "explanation.html").read_text().count("<svg") == len(printed)
+    page = (tmp_path / "explanation.html").read_text()
+    assert page.count("<svg") == len(printed)
+    assert all(record["motif"] in page for record in printed)
 
 
 def test_a_protgnn_run_shows_its_prototypes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -62,8 +65,38 @@ def test_a_protgnn_run_shows_its_prototypes(tmp_path: Path, capsys: pytest.Captu
     assert all(5 <= record["nodes"] <= 10 for record in printed)
 
 
-def test_an_unknown_explainer_is_named_with_the_known_ones(tiny_run: Run, capsys: pytest.CaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["lime", "centroids"])  # centroids have no graphs to draw
+def test_an_unknown_explainer_is_named_with_the_known_ones(
+    name: str, tiny_run: Run, capsys: pytest.CaptureFixture
+) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["explain", str(tiny_run.folder), "ba2motifs", "--explainer", "lime"])
+        main(["explain", str(tiny_run.folder), "ba2motifs", "--explainer", name])
     assert stop.value.code == 2
-    assert "subgraphx" in capsys.readouterr().err.replace("\n", "")
+    told = capsys.readouterr().err.replace("\n", "")
+    assert "subgraphx" in told
+    assert told.count("centroids") == (name == "centroids")
+
+
+def test_generated_molecules_are_written_as_smiles(
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    run_command("explain", "bbbp", "CCO", "--explainer", "mage", "--out", str(tmp_path), "--data", str(data_folder))
+    shown = "".join(capsys.readouterr().out.split())
+    records = json.loads((tmp_path / "generated.json").read_text())
+    for record in records:
+        molecule = Chem.MolFromSmiles(record["smiles"])
+        assert molecule.GetNumAtoms() == record["nodes"]
+        assert record["smiles"][:12] in shown
+
+
+def test_a_salt_without_bonds_has_no_strongest_edges(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_command("explain", "bbbp", "[Na+].[Cl-]", "--explainer", "gnn-explainer", "--out", str(tmp_path))
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "[Na+]" in line)
+    assert line.split()[-1] == "none"
+
+
+def test_an_empty_smiles_is_refused_in_words(capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["explain", "bbbp", ""])
+    assert stop.value.code == 2
+    assert "given       no SMILES given" in capsys.readouterr().err

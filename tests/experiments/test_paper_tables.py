@@ -9,7 +9,7 @@ from made_results import record, results_of
 from scipy.stats import ttest_rel
 from typer.testing import CliRunner
 
-from graphfnp.cli.app import app
+from graphfnp.cli.app import app, main
 from graphfnp.errors import InvalidConfig
 from graphfnp.experiments.claims import claims, ranks
 from graphfnp.experiments.document import documents
@@ -271,3 +271,27 @@ def test_claims_are_listed_with_their_verdicts(tmp_path):
     listed = json.loads(CliRunner().invoke(app, arguments).stdout)
     assert {"claim", "verdict", "p_holm", "numbers"} == set(listed[0])
     assert {one["verdict"] for one in listed} == {"not run"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["claims", "--dataset", "bbbp"], "for claims, which reads all tables"),
+        (["missing", "--method", "vanilla", "--json"], "for missing, which reads all tables"),
+        (["--backbone", "gcn"], "without a table"),
+        (["calibration", "--results", "nowhere"], "a folder that exists"),
+        (["ablation", "--fill", "--workers", "0"], "greater than or equal to 1"),
+        (["ablation", "--fill", "--budget", "-1"], "greater than or equal to 0"),
+    ],
+)
+def test_what_a_table_cannot_heed_is_refused(words, told, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["table", *words])
+    assert stop.value.code == 2
+    assert told in " ".join(capsys.readouterr().err.replace("│", "").split())
+
+
+def test_claims_are_nothing_to_fill_and_not_offered(capsys):
+    with pytest.raises(SystemExit):
+        main(["table", "claims", "--fill"])
+    assert capsys.readouterr().err.count("claims") == 1

@@ -1,17 +1,20 @@
 """GNNExplainer, PGExplainer and what is made of masks: known answers."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.explain import Explainer, Explanation, ModelConfig
 from torch_geometric.explain import PGExplainer as PyGPGExplainer
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
-from torch_geometric.nn import SimpleConv
+from torch_geometric.nn import GCNConv, SimpleConv, global_mean_pool
 
 from graphfnp.datasets.ba2motifs import constant_features, generate_ba2motifs
+from graphfnp.errors import GraphFNPError
 from graphfnp.explainers.centroids import centroid_rationales
 from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import (
@@ -214,3 +217,41 @@ def test_rationales_of_an_explainer_have_a_real_subgraph_each() -> None:
     assert [(s.num_nodes, len(s.edges)) for s in rationales.structures if s] == [(5, 5), (5, 6)]
     torch.testing.assert_close(rationales.similarity, torch.ones(2))
     assert kept_edges(graphs, found, 0.3).sum() == graphs.edge_truth.sum()
+
+
+class OfOneLayer(nn.Module):
+    """Any user's PyG model, of as many scores as asked for."""
+
+    def __init__(self, scores: int = 2) -> None:
+        super().__init__()
+        self.conv, self.head = GCNConv(2, 4), nn.Linear(4, scores)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+        return self.head(global_mean_pool(self.conv(x, edge_index).relu(), batch))
+
+
+@pytest.mark.parametrize(
+    ("scores", "count", "target", "told"),
+    [
+        (2, 0, None, "no graphs"),
+        (2, None, None, "write [data]"),
+        (2, 3, [0, 1, 2], "classes from 0 to 1"),
+        (2, 3, [-1, 0, 0], "classes from 0 to 1"),
+        (2, 3, [0], "target of shape [1]"),
+        (1, 3, None, "a score for each of two classes"),
+    ],
+)
+def test_what_cannot_be_explained_of_a_model_of_ones_own_is_refused(
+    scores: int, count: int | None, target: list[int] | None, told: str
+) -> None:
+    one = Data(x=torch.ones(3, 2), edge_index=PATH)
+    graphs: Any = one if count is None else [one] * count
+    wanted = None if target is None else torch.tensor(target)
+    with pytest.raises(GraphFNPError, match=re.escape(told)):
+        explain(OfOneLayer(scores), graphs, "subgraphx", target=wanted, returns="raw")
+
+
+def test_a_class_that_is_given_is_the_one_explained() -> None:
+    graphs = [Data(x=torch.ones(3, 2), edge_index=PATH)] * 3
+    found = explain(OfOneLayer(), graphs, "gstarx", target=torch.tensor([1, 0, 1]), returns="raw")
+    assert found.target.tolist() == [1, 0, 1]

@@ -125,3 +125,8 @@ def test_calibration_card_compares_with_the_floor():
 
     assert "no gap shows beyond that" in sentence(0.04)
     assert "3.0 points are more than that" in sentence(0.08)
+
+
+def test_the_map_of_a_method_without_rationales_names_none() -> None:
+    figure = embedding_map(torch.eye(3), certain([0.9, 0.1, 0.2], [0, 0, -1]), ["a", "b"])
+    assert figure.axes[0].get_title(loc="left") + figure.axes[0].get_title() == "Where graphs lie"

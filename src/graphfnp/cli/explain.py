@@ -64,7 +64,7 @@ def explain(
     read = read_input(source, schema, data, seed, smiles)
     if read.graphs is None or not len(read.graphs):
         reason = read.problems[0].reason if read.problems else "no graphs"
-        raise InvalidGraphs(f"{source}: {reason}", "at least one graph", "check the input")
+        raise InvalidGraphs(f"{source}: {reason}" if source else reason, "at least one graph", "check the input")
     chosen, refused = _chosen(read, rows)
     place = {row: graph for graph, row in enumerate(read.rows)}
     graphs = read.graphs.select([place[row] for row in chosen])

@@ -8,7 +8,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
+from rich.table import Column, Table
 
 from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig
@@ -18,7 +18,7 @@ from graphfnp.files import read_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.report.explanation_page import RECORDS
-from graphfnp.report.mask_page import PAGE, strongest, write_generated, write_masks
+from graphfnp.report.mask_page import PAGE, strongest, write_generated, write_masks, written
 from graphfnp.runs.run import Run
 
 
@@ -67,10 +67,11 @@ def _generate(run: Run, name: str, folder: Path, seed: int, data: Path | None, a
         found = GENERATORS[name](run.model.classifier, run.dataset(data).train, seed=seed)
     schema = run.model.classifier.schema
     records = write_generated(folder, f"What {name} finds: {run.plan.method} on {run.plan.dataset}", found, schema)
-    table = Table("class", "probability", "nodes", "edges", box=SIMPLE_HEAD)
+    table = Table("class", "probability", "nodes", "edges", Column("graph", overflow="fold"), box=SIMPLE_HEAD)
     for record in records:
         sure = f"{100 * record['probability']:.0f} %"
-        table.add_row(escape(record["class"]), sure, str(record["nodes"]), str(len(record["edges"])))
+        size = (str(record["nodes"]), str(len(record["edges"])))
+        table.add_row(escape(record["class"]), sure, *size, escape(written(record)))
     _tell(records, table, folder, as_json)
 
 

@@ -16,8 +16,8 @@ def table(
         str | None, typer.Argument(help="calibration, temperature, parts, ablation, claims, missing ...")
     ] = None,
     fill: Annotated[bool, typer.Option("--fill", help="Train the missing cells; stop and go on at will.")] = False,
-    workers: Annotated[int, typer.Option(help="Processes, one thread each.")] = 1,
-    budget: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
+    budget: Annotated[float | None, typer.Option(min=0, help="Stop after this many minutes.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers anywhere on a Ray cluster.")] = "local",
     address: Address = None,
     dataset: Annotated[Several, typer.Option(help="Only this column; repeatable.")] = None,
@@ -32,7 +32,7 @@ def table(
     from graphfnp.cli import tables
 
     which = {"columns": dataset, "backbones": backbone, "methods": method}
-    found = tables.open_results(results)
+    found = tables.open_results(results, new=fill)
     if fill:
         tables.fill_table(name, which, found, keep, workers, budget, engine, address)
     if write is not None:

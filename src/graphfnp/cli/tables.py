@@ -27,8 +27,10 @@ CELLS = "cells"
 COMMITTED = Path(__file__).parents[3] / "results"  # of a checkout
 
 
-def open_results(folder: Path | None) -> Results:
-    """The folder given, or ``results`` here, or that of the checkout this code is in."""
+def open_results(folder: Path | None, new: bool = False) -> Results:
+    """The folder given, which only a filling makes ``new``, or ``results`` here, or that of this checkout."""
+    if folder is not None and not new and not folder.is_dir():
+        raise InvalidConfig(f"--results {folder}", "a folder that exists", "check the path, or --fill it")
     if folder is None:
         folder = Path("results") if Path("results").is_dir() or not COMMITTED.is_dir() else COMMITTED
     return Results(folder / CELLS)
@@ -44,16 +46,29 @@ WHOLE: dict[str, tuple[Callable[[Results], str], Callable[[Results], list[dict[s
 def chosen(name: str | None, which: Mapping[str, Any]) -> Table:
     if name not in TABLES:
         given = "no table" if name is None else f"table {name!r}"
-        known = [*TABLES, *WHOLE]
+        known = [*TABLES] if name is None or name in WHOLE else [*TABLES, *WHOLE]
         raise InvalidConfig(given, f"one of {listed(known, len(known))}", "name one, e.g. graphfnp table calibration")
     return TABLES[name].only(**which)
 
 
+def refuse_filters(name: str | None, which: Mapping[str, Any]) -> None:
+    """What is read off all tables has no rows and columns to choose from."""
+    if any(which.values()):
+        given = "--dataset, --backbone or --method"
+        given += " without a table" if name is None else f" for {name}, which reads all tables"
+        raise InvalidConfig(given, f"one of {listed(TABLES, len(TABLES))}", "name a table, or leave these options out")
+
+
 def entries(name: str | None, which: Mapping[str, Any], results: Results) -> list[dict[str, Any]]:
-    return WHOLE[name][1](results) if name in WHOLE else summaries(chosen(name, which), results)
+    if name in WHOLE:
+        refuse_filters(name, which)
+        return WHOLE[name][1](results)
+    return summaries(chosen(name, which), results)
 
 
 def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
+    if name is None or name in WHOLE:
+        refuse_filters(name, which)
     if name in WHOLE:
         out.print(Markdown(WHOLE[name][0](results)))
         return

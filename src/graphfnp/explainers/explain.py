@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explainer, ModelConfig
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.explainers.explanations import Explanations, edges_of_nodes, nodes_of_edges, symmetric
 from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.gsat import GSATExplainer
@@ -81,6 +81,7 @@ def explain(
     learns on that must learn (by default those explained); ``returns`` is what a model of the user's own gives back;
     ``watch`` gets the number of graphs done. Seconds are processor time, which others on the machine change little.
     """
+    _check(graphs, target)
     schema = graphs.schema if isinstance(graphs, PackedGraphs) else None
     named = None
     if isinstance(explainer, str):
@@ -103,8 +104,13 @@ def explain(
     fitted = time.process_time()
     edge_masks, node_masks, targets, done = [], [], [], 0
     for part in parts(model, graphs, batch_size):
-        wanted = None if target is None else target[done : done + part.num_graphs]
-        wanted = _predicted(facade, part) if wanted is None else wanted
+        if target is None:
+            wanted = _predicted(facade, part)
+        else:
+            wanted = target[done : done + part.num_graphs]
+            classes = _scores(facade, part).shape[-1] if schema is None else schema.num_classes
+            if int(wanted.min()) < 0 or int(wanted.max()) >= classes:
+                raise InvalidConfig(f"target {wanted.tolist()}", f"classes from 0 to {classes - 1}", "correct target")
         with untouched(model):
             found = facade(part.x, part.edge_index, target=wanted, **part.others)
         edge_mask, node_mask = _both_masks(found, part)
@@ -159,9 +165,32 @@ def _learning_batches(facade: Explainer, graphs: Graphs, seed: int) -> list[tupl
     ]
 
 
+def _check(graphs: Graphs, target: Tensor | None) -> None:
+    if isinstance(graphs, Data):
+        raise InvalidGraphs("one Data", "a list of them, or PackedGraphs", "write [data]")
+    if not len(graphs):
+        raise InvalidGraphs("no graphs", "at least one", "give the graphs to explain")
+    if target is not None and target.shape != (len(graphs),):
+        shape = list(target.shape)
+        raise InvalidConfig(f"target of shape {shape}", f"[{len(graphs)}], a class a graph", "leave it out, or fill it")
+
+
 def _predicted(facade: Explainer, part: Part) -> Tensor:
+    return facade.get_target(_scores(facade, part))
+
+
+def _scores(facade: Explainer, part: Part) -> Tensor:
+    """[graphs, classes]. With one score a graph, every graph would be of class 0, and nothing could speak for it."""
     with untouched(facade.model):
-        return facade.get_target(facade.get_prediction(part.x, part.edge_index, **part.others))
+        scores = facade.get_prediction(part.x, part.edge_index, **part.others)
+    if scores.dim() != 2 or scores.shape[1] < 2:
+        name, shape = type(facade.model).__name__, list(scores.shape)
+        raise InvalidConfig(
+            f"a {name} that returns {shape} for {part.num_graphs} graphs",
+            "a score for each of two classes or more",
+            "wrap a model of one logit z: torch.cat([torch.zeros_like(z), z], 1), returns='raw'",
+        )
+    return scores
 
 
 def _both_masks(found: Any, part: Part) -> tuple[Tensor, Tensor]:

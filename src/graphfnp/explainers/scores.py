@@ -36,8 +36,9 @@ from graphfnp.randomness import stream
 # Model-level: they look for graphs of their own, not for parts of given ones.
 GENERATORS: dict[str, Callable[..., Rationales]] = {
     "xgnn": xgnn_rationales, "gnn-interpreter": interpreter_rationales, "mage": mage_rationales,
-    "protgnn": prototype_rationales, "centroids": embedding_centroids,
+    "protgnn": prototype_rationales,
 }  # fmt: skip
+SOURCES = {**GENERATORS, "centroids": embedding_centroids}  # the control has embeddings, but no graph to show
 TRUE_CLASSES = {"mutagenicity": 0}  # NH2 and NO2 are reasons for this class only; elsewhere truth belongs to all
 
 
@@ -45,10 +46,10 @@ def explainer_rationales(
     classifier: GraphClassifier, graphs: PackedGraphs, name: str, seed: int = 0
 ) -> tuple[Rationales, float | None]:
     """What the model looks for, as the named explainer sees it; and its seconds a graph, if it explains any."""
-    if name in GENERATORS:
-        return GENERATORS[name](classifier, graphs, seed=seed), None
+    if name in SOURCES:
+        return SOURCES[name](classifier, graphs, seed=seed), None
     if name not in EXPLAINERS:
-        raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *GENERATORS))}", "choose one")
+        raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *SOURCES))}", "choose one")
     found = explain(classifier, graphs, name, seed=seed)
     return centroid_rationales(classifier, graphs, found, seed=seed), found.seconds
 

@@ -7,7 +7,7 @@ PUBLIC = {  # what other packages may use, by module
     "figure_style": "figure_png in_style",
     "gallery": "gallery_figures write_gallery",
     "inline": "inline_svg",
-    "mask_page": "PAGE strongest write_generated write_masks",
+    "mask_page": "PAGE strongest write_generated write_masks written",
     "molecule": "draw_rows",
     "page": "write_report",
     "palette": "SOFT THEME hue",

@@ -53,7 +53,7 @@ def embedding_map(
             axes.annotate(
                 f"R{number}", (x, y_at), (6, 5), textcoords="offset points", fontsize=8, weight="bold", zorder=5
             )
-    axes.set(xlabel=names[0], ylabel=names[1], title="Where graphs and rationales lie")
+    axes.set(xlabel=names[0], ylabel=names[1], title=f"Where graphs {'and rationales ' * stars}lie")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.08)

@@ -9,6 +9,7 @@ from graphfnp.explainers.explanations import Explanations, explanation_records
 from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
+from graphfnp.kinds.kind_of import kind_of
 from graphfnp.methods.rationales import Rationales
 from graphfnp.report.cards import Card, drawn, grouped, write_cards
 from graphfnp.report.drawing import legend, picture_graph, picture_structure
@@ -74,12 +75,15 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
         edges = [[a, b, schema.edge_types[kind]] for a, b, kind in structure.edges]
         records.append(
             {"class": schema.class_names[label], "probability": round(sure, 4), "nodes": structure.num_nodes,
-             "node_types": [schema.node_types[kind] for kind in structure.node_type], "edges": edges}
+             "node_types": [schema.node_types[kind] for kind in structure.node_type], "edges": edges,
+             **kind_of(schema).names(structure)}
         )  # fmt: skip
         picture = picture_structure(structure, schema)
         size = f"{structure.num_nodes} nodes, {len(edges)} edges"
         heading = f"{schema.class_names[label]}, {percent(sure)}"
-        cards.append(Card(name, heading, drawn(picture, name, heading, folder), hue(label), sentence=size))
+        cards.append(
+            Card(name, heading, drawn(picture, name, heading, folder), hue(label), size, code=[written(records[-1])])
+        )
     write_json(folder / "generated.json", records)
     lead = ("Graphs that stand for a class. They explain the model, not an input. Built ones may not exist in nature.",)
     groups = grouped(cards, labels, schema)
@@ -87,12 +91,17 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
     return records
 
 
+def written(record: dict[str, Any]) -> str:
+    """A generated graph as text: the SMILES of a molecule with ``*`` at cut bonds, the motif or the words of others."""
+    return next((record[name] for name in ("fragment", "smiles", "motif", "words") if record.get(name)), "")
+
+
 def strongest(record: dict[str, Any], scored: str) -> str:
     """The best edges, or nodes, with their masks."""
     named = {f"{i}-{j}": mask for i, j, mask in record["edges"]}
     named = named if scored == "edges" else {str(node): mask for node, mask in enumerate(record["nodes"])}
     best = sorted(named, key=lambda name: -named[name])[:SHOWN]
-    return ", ".join(f"{name} ({named[name]:.2f})" for name in best if named[name] > 0)
+    return ", ".join(f"{name} ({named[name]:.2f})" for name in best if named[name] > 0) or "none"
 
 
 def _marked(record: dict[str, Any], scored: str) -> str:

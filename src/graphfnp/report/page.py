@@ -64,7 +64,7 @@ def _figures(report: Report, files: Path) -> dict[str, Markup]:
         made["confidence"] = "Histogram of confidence, right and wrong", confidence_histogram(predictions)
         made["risk-coverage"] = "Accuracy by share of graphs answered", risk_coverage_curve(predictions)
     if len(predictions):
-        made["embedding"] = "Map of graphs and rationales", embedding_map(report.embedding, predictions, names, found)
+        made["embedding"] = "Map of graphs", embedding_map(report.embedding, predictions, names, found)
     if found is not None and correlation is not None and len(found) and len(predictions):
         chosen = {graph: report.called(graph) for graph in both_ends(predictions)}
         matrix = correlation_matrix(correlation, found, predictions, names, chosen)
