@@ -102,12 +102,12 @@ def _rationale_places(results: Results) -> list[str]:
     table, found = TABLES["rationale-f1"].only(backbones=["gcn"]), []
     for name in table.columns:
         groups = list(table.only(columns=[name]).groups())
-        entries = [summary(group, results) for group in groups]
-        macro = [entry["rationale_f1_macro_1_mean"] for entry in entries if entry is not None and entry["complete"]]
-        ours = next((one for one in entries if one is not None and one["method"] == OURS), None)
-        if ours is not None and len(macro) == len(groups):
-            above = sum(value > ours["rationale_f1_macro_1_mean"] for value in macro)
-            found.append(f"number {above + 1} of {len(macro)} on {name}")
+        entries = [entry for group in groups if (entry := summary(group, results)) is not None and entry["complete"]]
+        macro = {entry["method"]: entry.get("rationale_f1_macro_1_mean") for entry in entries}
+        known = [value for value in macro.values() if value is not None]
+        if len(known) == len(groups):
+            above = sum(value > macro[OURS] for value in known)
+            found.append(f"number {above + 1} of {len(known)} on {name}")
     return found
 
 
