@@ -17,9 +17,9 @@ from graphfnp.rationales.store import DECODED
 from graphfnp.runs.bundles import ARCHIVES
 from graphfnp.runs.card import CARD, card_header, card_text, model_card
 from graphfnp.runs.checkpoint import METRICS
-from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
+from graphfnp.runs.run import CONFIG, EPOCHS, PANEL, SPLIT, Run
 
-MANIFEST, FORMAT, README, PANEL = "manifest.json", 1, "README.md", "panel.json"
+MANIFEST, FORMAT, README = "manifest.json", 1, "README.md"
 OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, *MODEL_FILES, DECODED)
 KNOWN = {*OF_RUN, CARD, README, MANIFEST, PANEL}
 _PLACE = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")

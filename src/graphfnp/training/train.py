@@ -88,7 +88,7 @@ def one_process() -> "Fabric":
 
 
 def leave_processes() -> None:
-    """Wait for the threads by which processes talk: one that frees a tensor while Python ends aborts the process."""
+    """Wait for the threads by which processes talk: one still at work while Python ends may abort the process."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 
