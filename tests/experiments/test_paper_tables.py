@@ -10,6 +10,7 @@ from scipy.stats import ttest_rel
 from typer.testing import CliRunner
 
 from graphfnp.cli.app import app, main
+from graphfnp.cli.console import out
 from graphfnp.errors import InvalidConfig
 from graphfnp.experiments.claims import claims, ranks
 from graphfnp.experiments.document import documents
@@ -107,6 +108,28 @@ def test_a_rendered_table_has_a_row_a_method_and_the_published_number(tmp_path):
     assert "18.3 ± 1.6" in row  # Table 1 of the paper
     assert "+1.7" in row  # our raw 20.0
     assert "Nothing is missing." in text
+
+
+def test_numbers_that_print_alike_are_bold_alike(tmp_path):
+    nll = {"vanilla": 0.50004, "focal": 0.5, "graphfnp": 0.6}
+    table = PART.only(methods=list(nll))
+    rows = render(table, complete(tmp_path, table, nll=lambda method, seed: nll[method])).splitlines()
+    bold = {name: f"| {name} |" in row and "**0.500 ± 0.000**" in row for name in nll for row in rows if name in row}
+    assert bold == {"vanilla": True, "focal": True, "graphfnp": False}
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_table_fits_the_terminal_and_no_number_of_it_is_cut(tmp_path, width, monkeypatch):
+    nll = {name: 0.3 + number / 100 for number, name in enumerate(METHODS)}
+    complete(tmp_path / "cells", PART, nll=lambda method, seed: nll[method])
+    monkeypatch.setattr(out, "width", width)
+    words = ["table", "calibration", "--dataset", "bbbp", "--backbone", "gcn", "--results", str(tmp_path)]
+    shown = CliRunner().invoke(app, words).stdout
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+    for name in METHODS:
+        rows = [line for line in shown.splitlines() if line.split()[:1] == [name]]
+        assert any(f"{nll[name]:.3f} ± 0.000" in row for row in rows)
 
 
 def test_what_is_missing_is_listed_by_the_table_itself(tmp_path):

@@ -9,21 +9,21 @@ from rich.box import SIMPLE_HEAD
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
+from rich.text import Text
 
 from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
-from graphfnp.experiments.document import costs, documents, page_name
-from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.overview import render_claims, render_outstanding
-from graphfnp.experiments.render import render
+from graphfnp.experiments.render import Part, missing, parts
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import summaries
+from graphfnp.experiments.summary import costs, summaries
 from graphfnp.experiments.tables import TABLES, Table
 from graphfnp.files import write_atomically
 
 CELLS = "cells"
+GAP, EDGES = 2, 2  # blanks between columns of a grid, and beside it
 COMMITTED = Path(__file__).parents[3] / "results"  # of a checkout
 
 
@@ -73,7 +73,12 @@ def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
         out.print(Markdown(WHOLE[name][0](results)))
         return
     if name is not None:
-        out.print(Markdown(render(chosen(name, which), results, costs(results.folder.parent))))
+        table = chosen(name, which)
+        out.print(f"[bold]{table.title}[/bold]")
+        for part in parts(table, results, costs(results.folder.parent)):
+            out.print(f"\n[bold]{part.title}[/bold]")
+            show_part(part)
+        out.print(Markdown(missing(table, results)))
         return
     grid = Grid("table", "rows", "columns", "complete", "to do next", box=SIMPLE_HEAD)
     for table in TABLES.values():
@@ -84,8 +89,31 @@ def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
     out.print(grid)
 
 
+def show_part(part: Part) -> None:
+    """As many columns beside each other as the terminal is wide, the others below with the rows' names again."""
+
+    def width(number: int) -> int:  # headings may wrap between words, numbers may not
+        words = part.heads[number].split()
+        return GAP + max(len(text) for text in [*words, *(row[number].strip("*") for row in part.rows)])
+
+    left = list(range(1, len(part.heads)))
+    while left:
+        free, shown = out.width - EDGES - width(0), [0]
+        while left and (len(shown) == 1 or width(left[0]) <= free):
+            free -= width(left[0])
+            shown.append(left.pop(0))
+        grid = Grid(box=SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False)
+        for number in shown:
+            grid.add_column(part.heads[number], justify="right" if number else "left", min_width=width(number) - GAP)
+        for row in part.rows:
+            grid.add_row(*(Text(row[n].strip("*"), "bold" if row[n].startswith("**") else "") for n in shown))
+        out.print(grid)
+
+
 def write_document(results: Results, path: Path) -> None:
     """The page at ``path``, and one for each table beside it."""
+    from graphfnp.experiments.document import documents, page_name  # draws, with Matplotlib
+
     for name, text in documents(results, path.parent / "images").items():
         write_atomically(path if name == page_name() else path.with_name(name), text.encode())
     say(f"tables  {path} and pages beside it", console=out)
@@ -102,6 +130,8 @@ def fill_table(
     address: str | None,
 ) -> None:
     """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
+    from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster  # with all that trains and explains
+
     table = chosen(name, which)
     if engine not in ("local", "ray"):
         raise InvalidConfig(f"--engine {engine}", "local or ray", "choose one of these")

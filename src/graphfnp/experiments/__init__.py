@@ -2,12 +2,12 @@
 
 PUBLIC = {  # what other packages may use, by module
     "claims": "claims",
-    "document": "costs documents page_name",
+    "document": "documents page_name",
     "fill": "CellProgress Outcome fill fill_cluster",
     "outstanding": "outstanding",
     "overview": "render_claims render_outstanding",
-    "render": "render",
+    "render": "Part missing parts",
     "results": "Results",
-    "summary": "summaries",
+    "summary": "costs summaries",
     "tables": "TABLES Table",
 }

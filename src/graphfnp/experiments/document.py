@@ -1,6 +1,5 @@
 """docs/results.md and a page for each table, written from the results alone."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -18,21 +17,14 @@ from graphfnp.experiments.overview import (
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import summaries, summary
+from graphfnp.experiments.summary import costs, summaries, summary
 from graphfnp.experiments.tables import TABLES
 
-COSTS = "inference.json"
 VERDICTS = {
     "holds": "hold", "holds in the mean, not significant": "hold in the mean but not significantly",
     "does not hold": "do not hold", "not run": "have not been run",
 }  # fmt: skip
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
-
-
-def costs(folder: Path) -> dict[str, float]:
-    """Seconds to predict over those of Vanilla, by method, as benchmarks/inference.py measured them side by side."""
-    path = folder / COSTS
-    return json.loads(path.read_text())["ratio"] if path.is_file() else {}
 
 
 def documents(results: Results, images: Path | None = None) -> dict[str, str]:

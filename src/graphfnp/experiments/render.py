@@ -1,7 +1,7 @@
 """Tables as Markdown: our numbers beside the published ones, what is best, how sure that is, and what is missing."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -77,19 +77,34 @@ BESIDE_PUBLISHED = {
 NOT_IN_PERCENT = ("seconds_per_graph", "nll", "brier")
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a table has for one dataset and backbone; the best numbers of a column stand in ``**``."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+
+
 def render(table: Table, results: Results, costs: Mapping[str, float] | None = None) -> str:
-    """One table with a part for each dataset and backbone."""
-    parts: dict[tuple[str, str], list[Group]] = {}
+    """The table as Markdown."""
+    shown = [f"### {part.title}\n\n{markdown(part.heads, part.rows)}" for part in parts(table, results, costs)]
+    return "\n\n".join([f"## {table.title}", *shown, missing(table, results)])
+
+
+def parts(table: Table, results: Results, costs: Mapping[str, float] | None = None) -> list[Part]:
+    """Those of which anything is finished."""
+    places: dict[tuple[str, str], list[Group]] = {}
     for group in table.groups():
-        parts.setdefault((group.column.name, group.backbone), []).append(group)
-    shown = [_part(table.name, groups, results, costs or {}) for groups in parts.values()]
-    return "\n\n".join([f"## {table.title}", *[text for text in shown if text], _missing(table, results)])
+        places.setdefault((group.column.name, group.backbone), []).append(group)
+    found = (_part(table.name, groups, results, costs or {}) for groups in places.values())
+    return [part for part in found if part is not None]
 
 
-def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[str, float]) -> str:
+def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[str, float]) -> Part | None:
     entries = [(group, entry) for group in groups if (entry := summary(group, results)) is not None]
     if not entries:
-        return ""
+        return None
     column, backbone = groups[0].column, groups[0].backbone
     chosen = MEASURES[name]
     best = {measure: _best([entry for _, entry in entries], measure) for measure in chosen.values()}
@@ -109,15 +124,14 @@ def _part(name: str, groups: Sequence[Group], results: Results, costs: Mapping[s
     rows = []
     for group, entry in entries:
         cells = [_label(entry, group)]
-        cells += [_number(entry, measure, bold=entry is best[measure]) for measure in chosen.values()]
+        cells += [_number(entry, measure, best[measure]) for measure in chosen.values()]
         cells.append(_against(group, finished, compared))
         if "cost" in heads:
             cells.append(f"{costs[group.row.label]:.2f}" if group.row.label in costs else "")
         if name in BESIDE_PUBLISHED:
             cells += _beside_the_paper(name, entry)
         rows.append(cells)
-    title = f"### {column.name}, {backbone.upper()}" + (f": {column.note}" if column.note else "")
-    return f"{title}\n\n{markdown(heads, rows)}"
+    return Part(f"{column.name}, {backbone.upper()}" + (f": {column.note}" if column.note else ""), heads, rows)
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -130,20 +144,23 @@ def _label(entry: Mapping[str, Any], group: Group) -> str:
     return entry["method"] + ("" if done == all_ else f" ({done} of {all_} seeds)")
 
 
-def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> Mapping[str, Any] | None:
-    known = [entry for entry in entries if f"{measure}_mean" in entry and entry["complete"]]
-    if measure == "rationale_f1_constant":  # the same for all
+def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> str | None:
+    """The best mean as it is printed: what prints alike is bold alike."""
+    known = [entry[f"{measure}_mean"] for entry in entries if f"{measure}_mean" in entry and entry["complete"]]
+    if not known or measure == "rationale_f1_constant":  # the same for all
         return None
-    pick: Callable = max if measure in MORE_IS_BETTER else min
-    return pick(known, key=lambda entry: entry[f"{measure}_mean"]) if known else None
+    return _printed(max(known) if measure in MORE_IS_BETTER else min(known), measure)
 
 
-def _number(entry: Mapping[str, Any], measure: str, bold: bool = False) -> str:
+def _printed(value: float, measure: str) -> str:
+    return f"{value:.3f}" if measure.startswith(NOT_IN_PERCENT) else f"{100 * value:.1f}"
+
+
+def _number(entry: Mapping[str, Any], measure: str, best: str | None) -> str:
     if f"{measure}_mean" not in entry:
         return ""
-    scale, digits = (1, 3) if measure.startswith(NOT_IN_PERCENT) else (100, 1)
-    text = f"{scale * entry[f'{measure}_mean']:.{digits}f} ± {scale * entry[f'{measure}_std']:.{digits}f}"
-    return f"**{text}**" if bold else text
+    mean, spread = (_printed(entry[f"{measure}_{kind}"], measure) for kind in ("mean", "std"))
+    return f"**{mean} ± {spread}**" if entry["complete"] and mean == best else f"{mean} ± {spread}"
 
 
 def _against(group: Group, finished: Mapping[str, Sequence[Mapping[str, Any]]], measure: str) -> str:
@@ -167,7 +184,7 @@ def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
     return [f"{theirs.mean:.1f}{spread}", f"{100 * entry[f'{BESIDE_PUBLISHED[table]}_mean'] - theirs.mean:+.1f}"]
 
 
-def _missing(table: Table, results: Results) -> str:
+def missing(table: Table, results: Results) -> str:
     """What is still to do, a dataset and backbone at a time."""
     waiting: dict[str, list[Group]] = {}
     for group in table.groups():

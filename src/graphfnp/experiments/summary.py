@@ -1,8 +1,10 @@
 """Means, spreads and paired tests over seeds: what a table says of its finished cells."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -11,6 +13,7 @@ from scipy.stats import ttest_rel
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import Group, Table
 
+COSTS = "inference.json"
 SCORES = (
     "ece", "nll", "brier", "auroc", "accuracy", "auprc", "aurc", "ece_adaptive", "ece_positive_class", "ece_floor",
 )  # fmt: skip
@@ -116,3 +119,9 @@ def holm(p: Sequence[float]) -> list[float]:
 
 def summaries(table: Table, results: Results) -> list[dict[str, Any]]:
     return [entry for group in table.groups() if (entry := summary(group, results)) is not None]
+
+
+def costs(folder: Path) -> dict[str, float]:
+    """Seconds to predict over those of Vanilla, by method, as benchmarks/inference.py measured them side by side."""
+    path = folder / COSTS
+    return json.loads(path.read_text())["ratio"] if path.is_file() else {}
