@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from graphfnp.cli.app import app, main
 from graphfnp.cli.console import out
 from graphfnp.errors import InvalidConfig
-from graphfnp.experiments.claims import claims, ranks
+from graphfnp.experiments.claims import claims, places, ranks
 from graphfnp.experiments.document import documents
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS
@@ -228,7 +228,7 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
     assert opening.startswith("# Results\n\n")
     sentences = opening.splitlines()[2]
     assert "the first of all single models with a GCN on 1 of 1 datasets" in sentences, "all have one NLL"
-    assert "| bbbp | 1 of 16 | 0.500 |  | 1 of 16 | 0.500 |  |" in opening
+    assert "| bbbp, GCN | 1 of 16 | 0.500 |  | 1 of 16 | 0.500 |  |" in opening
     assert "have not been run" in sentences
     for name, table in TABLES.items():
         assert f"[{table.title}](results-{name}.md)" in opening
@@ -249,6 +249,15 @@ def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):
     assert "lowers the NLL on bbbp, and raises it on sst2." in page
     assert "| sst2 | 0.25 | 0.600 | 0.500 |" in page
     assert "What its doubt" not in documents(results_of(tmp_path / "empty"))["results.md"]
+
+
+def test_a_forest_is_ahead_under_every_backbone(tmp_path):
+    table = TABLES["calibration"].only(columns=["bbbp"])
+    results = complete(tmp_path, table, nll=lambda method, seed: 0.4 if method == "forest" else 0.5)
+    for backbone in ("gcn", "gat"):
+        (place,) = places(results, "nll", backbone)
+        assert (place.number, place.models, place.ahead) == (2, 16, {"forest": pytest.approx(0.4)})
+    assert "| bbbp, GAT | 2 of 16 | 0.500 | forest 0.400 |" in documents(results)["results.md"]
 
 
 def test_slow_explainers_have_fewer_seeds_and_explain_vanilla(tmp_path):

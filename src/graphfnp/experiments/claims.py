@@ -66,17 +66,15 @@ def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
 
 
 def single_models(column: str, backbone: str) -> list[str]:
-    """The single models that stand in a column beside ours."""
-    methods = COLUMNS[column].only.get(backbone, METHODS)
-    there = [name for name in methods if name not in WITHOUT_NETWORK or backbone == COLUMNS[column].backbones[0]]
-    return [name for name in there if name not in (OURS, ENSEMBLE)]
+    """The single models that stand in a column beside ours; what has no network is a rival under every backbone."""
+    return [name for name in COLUMNS[column].only.get(backbone, METHODS) if name not in (OURS, ENSEMBLE)]
 
 
 def _complete_rows(results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     return {
         (group.column.name, group.row.label): group.finished(results)
-        for group in TABLES["calibration"].only(backbones=[backbone]).groups()
-        if _complete(group, results)
+        for group in TABLES["calibration"].groups()
+        if (group.backbone == backbone or group.row.method in WITHOUT_NETWORK) and _complete(group, results)
     }
 
 
@@ -217,6 +215,7 @@ class Place:
     """Where GraphFNP's mean stands among all single models on a dataset."""
 
     dataset: str
+    backbone: str
     ours: float
     models: int
     ahead: dict[str, float]  # the best first
@@ -235,5 +234,5 @@ def places(results: Results, measure: str, backbone: str = "gcn") -> list[Place]
             means = {model: _mean(cells[name, model], measure) for model in models}
             ahead = {model: mean for model, mean in means.items() if mean < means[OURS]}
             ordered = dict(sorted(ahead.items(), key=lambda item: item[1]))
-            found.append(Place(name, means[OURS], len(means), ordered))
+            found.append(Place(name, backbone, means[OURS], len(means), ordered))
     return found

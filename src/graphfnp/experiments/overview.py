@@ -5,7 +5,7 @@ from typing import Any
 
 from graphfnp.experiments.claims import OURS, claims, places, ranks
 from graphfnp.experiments.outstanding import outstanding
-from graphfnp.experiments.protocol import COLUMNS
+from graphfnp.experiments.protocol import BACKBONES, COLUMNS
 from graphfnp.experiments.render import CALIBRATION, markdown
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summary
@@ -32,10 +32,11 @@ def render_claims(results: Results) -> str:
 
 
 def render_places(results: Results) -> str:
-    """GraphFNP among the single models on each complete dataset, without and with a temperature."""
+    """GraphFNP among the single models on each complete dataset and backbone, without and with a temperature."""
     rows = []
-    for raw, soft in zip(places(results, "nll_raw"), places(results, "nll"), strict=True):
-        cells = [raw.dataset]
+    of_raw, of_soft = ([p for name in BACKBONES for p in places(results, m, name)] for m in ("nll_raw", "nll"))
+    for raw, soft in zip(of_raw, of_soft, strict=True):
+        cells = [f"{raw.dataset}, {raw.backbone.upper()}"]
         for place in (raw, soft):
             best = ", ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
             cells += [f"{place.number} of {place.models}", f"{place.ours:.3f}", best]
