@@ -169,7 +169,10 @@ def _against(group: Group, finished: Mapping[str, Sequence[Mapping[str, Any]]], 
     if row.label == row.against:
         return ""
     pair = paired(finished[row.label], finished.get(row.against, []), measure)
-    return "" if pair is None else f"{pair.mean:+.3f} ± {pair.error:.3f} ({pair.p:.2f})"
+    if pair is None:
+        return ""
+    p = "< .01" if pair.p < 0.005 else f"{pair.p:.2f}"
+    return f"{pair.mean:+.3f} ± {pair.error:.3f} ({p})"
 
 
 def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:
