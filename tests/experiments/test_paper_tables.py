@@ -23,11 +23,11 @@ from graphfnp.experiments.tables import TABLES
 PART = TABLES["calibration"].only(columns=["bbbp"], backbones=["gcn"])
 
 
-def complete(tmp_path, table, nll=lambda method, seed: 0.5):
+def complete(tmp_path, table, nll=lambda method, seed: 0.5, **scores):
     results = results_of(tmp_path)
     while missing := table.missing(results):
         for cell in missing:
-            results.add(cell, record(cell, nll=nll(cell.method, cell.seed)))
+            results.add(cell, record(cell, nll=nll(cell.method, cell.seed), **scores))
     return results
 
 
@@ -249,6 +249,16 @@ def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):
     assert "lowers the NLL on bbbp, and raises it on sst2." in page
     assert "| sst2 | 0.25 | 0.600 | 0.500 |" in page
     assert "What its doubt" not in documents(results_of(tmp_path / "empty"))["results.md"]
+
+
+def test_the_results_page_has_one_figure_and_the_tables_have_the_others(tmp_path):
+    results = complete(tmp_path / "cells", TABLES["calibration"].only(columns=["bbbp"]), bins=[[0.5, 0.7, 0.6]])
+    (tmp_path / "images").mkdir()
+    pages = documents(results, tmp_path / "images")
+    assert "(images/reliability-gcn.png)" in pages["results.md"]
+    assert pages["results.md"].count("![") == 1
+    assert "(images/reliability-gat.png)" in pages["results-calibration.md"]
+    assert {path.name for path in (tmp_path / "images").iterdir()} == {"reliability-gcn.png", "reliability-gat.png"}
 
 
 def test_a_forest_is_ahead_under_every_backbone(tmp_path):

@@ -28,16 +28,16 @@ GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
 def documents(results: Results, images: Path | None = None) -> dict[str, str]:
-    """Pages by file name: ``results.md``, which opens with a few sentences and figures, and one for each table.
+    """Pages by file name: ``results.md``, which opens with a few sentences and one figure, and one for each table.
 
     Figures are written to ``images``, which must lie beside the pages.
     """
     ratios = costs(results.folder.parent)
-    drawn = {} if images is None else draw(results, images)
-    figures = "\n\n".join(f"![{title}]({images.name}/{name})\n\n*{title}.*" for title, name in drawn.items() if images)
+    drawn = [] if images is None else [(one.table, one.markdown(images.name)) for one in draw(results, images)]
+    first, others = "".join(text for _, text in drawn[:1]), drawn[1:]
     links = "\n".join(f"* [{table.title}]({page_name(name)})" for name, table in TABLES.items())
     opening = [
-        "# Results", " ".join(sentences(results)), render_places(results), figures, render_doubt(results),
+        "# Results", " ".join(sentences(results)), render_places(results), first, render_doubt(results),
         render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(), render_choices(results),
         render_outstanding(results),
     ]  # fmt: skip
@@ -45,7 +45,7 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     for name, table in TABLES.items():
         body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
         about = f"Rerun: `graphfnp table {name} --fill --workers 2`. How to read it: {GUIDE}."
-        pages[page_name(name)] = [f"# {table.title}", about, body]
+        pages[page_name(name)] = [f"# {table.title}", about, *(text for of, text in others if of == name), body]
     return {name: "\n\n".join(part for part in parts if part) + "\n" for name, parts in pages.items()}
 
 

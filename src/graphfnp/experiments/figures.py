@@ -1,6 +1,7 @@
 """Figures of the tables, drawn from the results alone: reliability curves, and the number of rationales."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from graphfnp.experiments.protocol import BACKBONES
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import measures
 from graphfnp.experiments.tables import TABLES
@@ -25,20 +27,31 @@ CURVES = {  # label -> row of the calibration table, post-hoc scalar
 }
 
 
-def draw(results: Results, folder: Path) -> dict[str, str]:
-    """Write every figure for which there are cells; title -> file name."""
-    made = {}
-    for backbone in ("gcn", "gat"):
-        found = _reliability_records(results, backbone)
-        if found:
-            name = f"reliability-{backbone}.png"
-            write_atomically(folder / name, figure_png(reliability(found)))
-            made[f"Reliability, {backbone.upper()}, all seeds together"] = name
-    counts = _by_count(results)
-    if counts:
-        write_atomically(folder / "rationales-per-class.png", figure_png(rationales_per_class(counts)))
-        made["Number of rationales of each class"] = "rationales-per-class.png"
-    return made
+@dataclass(frozen=True)
+class Drawn:
+    """A figure in its file; ``table`` is the one whose numbers it shows."""
+
+    title: str
+    file: str
+    table: str
+
+    def markdown(self, folder: str) -> str:
+        return f"![{self.title}]({folder}/{self.file})\n\n*{self.title}.*"
+
+
+def draw(results: Results, folder: Path) -> list[Drawn]:
+    """Write every figure for which there are cells."""
+    made = []
+    for backbone in BACKBONES:
+        if found := _reliability_records(results, backbone):
+            title = f"Reliability, {backbone.upper()}, all seeds together"
+            made.append((Drawn(title, f"reliability-{backbone}.png", "calibration"), reliability(found)))
+    if counts := _by_count(results):
+        drawn = Drawn("Number of rationales of each class", "rationales-per-class.png", "rationales-per-class")
+        made.append((drawn, rationales_per_class(counts)))
+    for drawn, figure in made:
+        write_atomically(folder / drawn.file, figure_png(figure))
+    return [drawn for drawn, _ in made]
 
 
 @in_style
