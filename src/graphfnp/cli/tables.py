@@ -130,11 +130,11 @@ def fill_table(
     address: str | None,
 ) -> None:
     """Train what is missing, with a line for each worker; failures are told at the end and stop nothing."""
-    from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster  # with all that trains and explains
-
     table = chosen(name, which)
     if engine not in ("local", "ray"):
         raise InvalidConfig(f"--engine {engine}", "local or ray", "choose one of these")
+    from graphfnp.experiments.fill import CellProgress, Outcome, fill, fill_cluster  # with all that trains and explains
+
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(*columns, console=err) as progress:
         total = progress.add_task("cells", total=None)
