@@ -191,9 +191,19 @@ def test_phases_partition_the_parameters(method: str) -> None:
 
 
 @pytest.mark.parametrize("ablation", ["z_D", "C", "z_R", "EM"])
-def test_phases_partition_the_parameters_in_every_ablation(ablation: str) -> None:
-    classifier = make_classifier("graphfnp", TYPED, small("graphfnp", ablation=ablation))
+@pytest.mark.parametrize("method", ["graphfnp", "paper"])
+def test_phases_partition_the_parameters_in_every_ablation(method: str, ablation: str) -> None:
+    classifier = make_classifier(method, TYPED, small(method, ablation=ablation))
     check_partition(classifier, classifier.phases())
+
+
+@pytest.mark.parametrize("method", ["graphfnp", "paper"])
+def test_without_rationales_a_model_has_neither_them_nor_a_distance(method: str) -> None:
+    classifier = make_classifier(method, TYPED, small(method, ablation="z_R"))
+    batch = shapes(4).batch()
+    assert classifier.rationale_model is None
+    assert classifier.distance(classifier.encode(batch)) is None
+    assert classifier.diagnostics(batch) == {}
 
 
 def test_phases_that_overlap_or_leave_out_a_parameter_are_refused() -> None:

@@ -149,12 +149,33 @@ def test_published_numbers_are_those_of_the_paper():
     assert published("calibration", "github_egos", "gcn", "graphfnp", "accuracy").mean == 61.34
 
 
-def test_ablations_keep_the_choices_of_graphfnp(tmp_path):
+@pytest.mark.parametrize(("method", "before"), [("graphfnp", ""), ("paper", "paper, ")])
+def test_ablations_keep_the_choices_of_their_method_and_stand_beside_the_published(tmp_path, method, before):
     table = TABLES["ablation"].only(columns=["bace"])
     results = complete(tmp_path, table)
     cells = {group.row.label: group.cells(results)[0] for group in table.groups()}
-    full = dict(cells["graphfnp"].overrides)
-    assert dict(cells["w/o EM"].overrides) == {**full, "ablation": "EM"}
+    full, without = cells[method], cells[f"{before}w/o EM"]
+    assert without.method == method
+    assert dict(without.overrides) == {**full.overrides, "ablation": "EM"}
+    text = render(table, results)
+    assert "NLL - whole (p)" in text
+    row = next(line for line in text.splitlines() if line.startswith(f"| {before}w/o EM |"))
+    assert "+0.000 ± 0.000" in row
+    assert "12.2 ± 2.1" in row  # the paper's Table 3
+
+
+@pytest.mark.parametrize(("method", "before"), [("graphfnp", ""), ("paper", "paper, ")])
+def test_numbers_of_rationales_are_compared_with_five_of_the_same_method(tmp_path, method, before):
+    table = TABLES["rationales-per-class"].only(columns=["bace"])
+    results = results_of(tmp_path)
+    while missing := table.missing(results):
+        for cell in missing:
+            fewer = 0.1 * (cell.method == method) if "rationales_per_class" in cell.overrides else 0.0
+            results.add(cell, record(cell, nll=0.5 + fewer + cell.seed / 100))
+    text = render(table, results)
+    rows = {line.split(" |")[0]: line for line in text.splitlines()}
+    assert "+0.100 ± 0.000" in rows[f"| {before}R_k = 1"]
+    assert "±" not in rows[f"| {before}R_k = 5"].rsplit("|", 2)[1]
 
 
 def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):

@@ -116,7 +116,7 @@ def _reliability_records(results: Results, backbone: str) -> dict[str, dict[str,
 def _by_count(results: Results) -> dict[str, dict[int, dict[str, list[float]]]]:
     found: dict[str, dict[int, dict[str, list[float]]]] = {}
     for group in TABLES["rationales-per-class"].groups():
-        records = group.finished(results)
+        records = group.finished(results) if group.row.method == "graphfnp" else []
         if records:
             count = int(group.row.label.rpartition(" ")[2])
             found.setdefault(group.column.name, {})[count] = measures(records)

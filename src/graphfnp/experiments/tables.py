@@ -190,13 +190,22 @@ TABLES = {
                 Row("w/o z^R", "graphfnp", {"ablation": "z_R"}),
                 Row("w/o EM", "graphfnp", {"ablation": "EM"}),
                 Row("graphfnp", "graphfnp"),
+                Row("paper, w/o z^D", "paper", {"ablation": "z_D"}, against="paper"),
+                Row("paper, w/o C", "paper", {"ablation": "C"}, against="paper"),
+                Row("paper, w/o z^R", "paper", {"ablation": "z_R"}, against="paper"),
+                Row("paper, w/o EM", "paper", {"ablation": "EM"}, against="paper"),
+                Row("paper", "paper", against="paper"),
             ),
             ABLATED, ("gcn",),
         ),
         Table(
             "rationales-per-class", "Number of rationales of each class (appendix)",
             tuple(
-                Row(f"R_k = {count}", "graphfnp", {} if count == 5 else {"rationales_per_class": count})
+                Row(
+                    f"{before}R_k = {count}", method, {} if count == 5 else {"rationales_per_class": count},
+                    against=f"{before}R_k = 5",
+                )
+                for method, before in (("graphfnp", ""), ("paper", "paper, "))
                 for count in (1, 2, 3, 5, 8)
             ),
             ABLATED, ("gcn",),

@@ -30,6 +30,7 @@ class PaperConfig:
 
     backbone: BackboneConfig = field(default_factory=lambda: BackboneConfig(batch_norm=False))
     rationales_per_class: int = 5  # R_k
+    ablation: Ablation = "none"
     width: int = 256  # of z, u and the head
     kl_weight: float = 0.01
     generation_weight: float = 1.0  # 0: the decoder is left untrained, which no prediction notices

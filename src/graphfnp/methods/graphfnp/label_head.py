@@ -33,14 +33,16 @@ class AdditiveHead(nn.Module):
 
 
 class ConcatenatedHead(nn.Module):
-    """MLP([z, u]) of three layers, as printed."""
+    """MLP([z, u]) of three layers, as printed; ``local_dim`` 0 leaves u out, ``dims`` 0 leaves z out (ablations)."""
 
     def __init__(self, dims: int, local_dim: int, num_classes: int, width: int) -> None:
         super().__init__()
+        self.reads_graph, self.reads_rationale = dims > 0, local_dim > 0
         self.layers = mlp(dims + local_dim, width, width, num_classes)
 
-    def forward(self, graph_embedding: Tensor, local_rationale: Tensor) -> Tensor:
+    def forward(self, graph_embedding: Tensor, local_rationale: Tensor | None) -> Tensor:
         """[..., classes]; leading dimensions broadcast."""
-        leading = torch.broadcast_shapes(graph_embedding.shape[:-1], local_rationale.shape[:-1])
-        both = [part.expand(*leading, -1) for part in (graph_embedding, local_rationale)]
-        return self.layers(torch.cat(both, dim=-1))
+        parts = [graph_embedding] if self.reads_graph else []
+        parts += [local_rationale] if self.reads_rationale and local_rationale is not None else []
+        leading = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        return self.layers(torch.cat([part.expand(*leading, -1) for part in parts], dim=-1))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
-from graphfnp.methods.contract import LossTerms, Phase, RationaleModel
+from graphfnp.methods.contract import LossTerms, Phase
 from graphfnp.methods.graphfnp.config import GraphFNPConfig
 from graphfnp.methods.graphfnp.correlation import StochasticCorrelation, log_no_link
 from graphfnp.methods.graphfnp.corruption import with_shuffled_nodes
@@ -49,7 +49,6 @@ class GraphFNP(NeuralProcess):
         super().__init__(schema, config := config or GraphFNPConfig())
         self.encoder = DirectEncoder(make_backbone(schema, config.backbone, backbone))
         dims, without = self.encoder.dims, config.ablation
-        self.has_rationales = without != "z_R"
         self.kernel_space = KernelSpace(dims)
         self.rationale_prior = RationalePrior(schema.num_classes, config.rationales_per_class, dims)
         self.correlation = StochasticCorrelation()
@@ -97,10 +96,6 @@ class GraphFNP(NeuralProcess):
             logits = torch.where((links > 0.5).any(-1, keepdim=True), logits, self.log_prior)
         return logits.flatten(0, 1)
 
-    def links(self, log_kappa: Tensor, uniform: Tensor) -> Tensor:
-        """C drawn at ``uniform``, or in the ablation kappa itself."""
-        return log_kappa.exp() if self.config.ablation == "C" else self.correlation(log_kappa, uniform)
-
     def linked_logits(self, z: Tensor, rationales: Tensor, log_kappa: Tensor) -> Tensor:
         """f(z^D, u) at one draw of C and u."""
         links = self.links(log_kappa, torch.rand_like(log_kappa))
@@ -110,17 +105,7 @@ class GraphFNP(NeuralProcess):
     # ---------------------------------------------------------------- training
 
     def phases(self) -> list[Phase]:
-        decoder = self.decoder_phase()
-        apart = ("decoder.", "kernel_space.", "rationale_prior.", "correlation.")
-        rest = [p for name, p in self.named_parameters() if not name.startswith(apart)]
-        links = [p for name, p in self.named_parameters() if name.startswith(apart[1:])]
-        if not self.has_rationales or self.config.ablation == "EM":
-            return [Phase("joint", [*links, *rest], self.loss), decoder]
-        return [
-            Phase("rationales", links, self.rationales_loss, RATE_SCALE),  # E-step
-            decoder,  # E-step: the decoder shares no parameter and no gradient with the rationales
-            Phase("classifier", rest, self.classifier_loss),  # M-step
-        ]
+        return self.steps(("kernel_space.", "rationale_prior.", "correlation."), RATE_SCALE)
 
     def rationales_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
         """E-step: rationales, kernel and its space on the likelihood of C and of the labels, all else held fixed.
@@ -160,14 +145,6 @@ class GraphFNP(NeuralProcess):
         return {
             "data": 0.5 * self.mixture_loss(logits, log_no_link(log_kappa), batch),
             "linked": 0.5 * self.cross_entropy(logits, batch.y, batch.weight),
-        }
-
-    def loss(self, encoded: GraphEncoding) -> LossTerms:
-        """Without EM: both steps' terms at once, nothing held fixed."""
-        expectation = self.rationales_loss(encoded, held_fixed=False)
-        return {
-            **self.classifier_loss(encoded, held_fixed=False),
-            **{f"e_{k}": v for k, v in expectation.items()},
         }
 
     def mixture_loss(self, logits: Tensor, log_unreached: Tensor, batch: Batch) -> Tensor:
@@ -217,15 +194,3 @@ class GraphFNP(NeuralProcess):
         self.correlation.log_bandwidth.add_((2 * typical).clamp(min=1e-4).log())
         self.started.fill_(True)
         self.train(was_training)
-
-    # ---------------------------------------------------------------- without rationales there is nothing to know
-
-    @property
-    def rationale_model(self) -> RationaleModel | None:
-        return self if self.has_rationales else None
-
-    def distance(self, encoded: GraphEncoding) -> Tensor | None:
-        return super().distance(encoded) if self.has_rationales else None
-
-    def diagnostics(self, batch: Batch) -> dict[str, float]:
-        return super().diagnostics(batch) if self.has_rationales else {}

@@ -35,16 +35,13 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
     def __init__(self, schema: Schema, config: Any) -> None:
         super().__init__(schema)
         self.config = config
+        self.has_rationales = config.ablation != "z_R"
 
     # ---------------------------------------------------------------- where graphs and rationales meet
 
     @abstractmethod
     def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:
         """Of each graph in the space of the rationales, [graphs, dims]."""
-
-    @property
-    def uses_rationales(self) -> bool:
-        return True
 
     def encode(self, batch: Batch) -> GraphEncoding:
         return self.encoder(batch)
@@ -84,7 +81,40 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
             encoded.cache[num_draws, seed] = drawn
         return drawn
 
+    def links(self, log_kappa: Tensor, uniform: Tensor) -> Tensor:
+        """C drawn at ``uniform``, or in the ablation kappa itself."""
+        return log_kappa.exp() if self.config.ablation == "C" else self.correlation(log_kappa, uniform)
+
     # ---------------------------------------------------------------- training
+
+    @abstractmethod
+    def rationales_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
+        """The E-step: of the rationales and what belongs to them."""
+
+    @abstractmethod
+    def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
+        """The M-step: of all else but the decoder."""
+
+    def loss(self, encoded: GraphEncoding) -> LossTerms:
+        """Without EM: both steps' terms at once, nothing held fixed."""
+        expectation = self.rationales_loss(encoded, held_fixed=False)
+        return {
+            **self.classifier_loss(encoded, held_fixed=False),
+            **{f"e_{k}": v for k, v in expectation.items()},
+        }
+
+    def steps(self, apart: tuple[str, ...], rate_scale: float = 1.0) -> list[Phase]:
+        """E-step of the parameters whose names start with ``apart``, decoder, M-step; without EM one step for both."""
+        named = [(name, parameter) for name, parameter in self.named_parameters() if not name.startswith("decoder.")]
+        rest = [parameter for name, parameter in named if not name.startswith(apart)]
+        links = [parameter for name, parameter in named if name.startswith(apart)]
+        if not self.has_rationales or self.config.ablation == "EM":
+            return [Phase("joint", [*links, *rest], self.loss), self.decoder_phase()]
+        return [
+            Phase("rationales", links, self.rationales_loss, rate_scale),  # E-step
+            self.decoder_phase(),  # E-step: the decoder shares no parameter and no gradient with the rationales
+            Phase("classifier", rest, self.classifier_loss),  # M-step
+        ]
 
     def decoder_phase(self, learning_rate_scale: float = 1.0) -> Phase:
         return Phase("decoder", list(self.decoder.parameters()), self.decoder_loss, learning_rate_scale)
@@ -108,6 +138,10 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
 
     # ---------------------------------------------------------------- what it knows of itself
 
+    @property
+    def rationale_model(self) -> RationaleModel | None:
+        return self if self.has_rationales else None
+
     def correlation_probability(self, encoded: GraphEncoding) -> Tensor:
         return self._log_correlation(encoded).exp()
 
@@ -122,7 +156,7 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
 
     def distance(self, encoded: GraphEncoding) -> Tensor | None:
         """p0 = prod_j (1 - kappa_ij): the probability that no rationale reaches the graph."""
-        return log_no_link(self._log_correlation(encoded)).exp()
+        return log_no_link(self._log_correlation(encoded)).exp() if self.has_rationales else None
 
     def rationales(self) -> Rationales:
         return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
@@ -136,6 +170,8 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
     @torch.no_grad()
     def diagnostics(self, batch: Batch) -> dict[str, float]:
         """Is the kernel alive, does it separate the classes, are graphs reached, do draws differ?"""
+        if not self.has_rationales:
+            return {}
         encoded = self.encode(batch)
         kappa = self.correlation_probability(encoded)
         own = own_class(batch.y, self.rationale_prior.label)

@@ -33,7 +33,9 @@ class PaperGraphFNP(NeuralProcess):
         self.correlation = StochasticCorrelation(bandwidth=width**-0.5)
         self.local_rationale = LocalRationale(width, width)
         self.posterior = LocalRationalePosterior(self.encoder.backbone.out_width, width)
-        self.label_head = ConcatenatedHead(width, width, schema.num_classes, width)
+        self.label_head = ConcatenatedHead(
+            0 if config.ablation == "z_D" else width, width if self.has_rationales else 0, schema.num_classes, width
+        )
         self.decoder = GraphDecoder(schema, width, config.decoder)
 
     def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:
@@ -41,6 +43,8 @@ class PaperGraphFNP(NeuralProcess):
 
     def draw_logits(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
         """The encoder runs once; noise has a leading dimension of draws and is shared by all graphs."""
+        if not self.has_rationales:
+            return self.label_head(self.embedding_draws(encoded, num_draws, seed), None)
         rationales, log_kappa = self.linked_draws(encoded, num_draws, seed)
         uniform = uniform_draws(num_draws, len(self.rationale_prior.label), seed, "correlation", self.draws)
         noise = normal_draws(num_draws, self.config.width, seed, "local", self.draws)
@@ -50,26 +54,24 @@ class PaperGraphFNP(NeuralProcess):
 
     def summarise(self, log_kappa: Tensor, rationales: Tensor, uniform: Tensor) -> Gaussian:
         """p(u | C, z^R), with C drawn at ``uniform``."""
-        links = self.correlation(log_kappa, uniform)
-        return self.local_rationale.summarise(links, self.local_rationale.statistics(rationales))
+        return self.local_rationale.summarise(
+            self.links(log_kappa, uniform), self.local_rationale.statistics(rationales)
+        )
 
     # ---------------------------------------------------------------- training
 
     def phases(self) -> list[Phase]:
-        apart = ("decoder.", "rationale_prior.")
-        rest = [p for name, p in self.named_parameters() if not name.startswith(apart)]
-        return [
-            Phase("rationales", list(self.rationale_prior.parameters()), self.rationales_loss),  # E-step
-            self.decoder_phase(),  # E-step
-            Phase("classifier", rest, self.loss),  # M-step
-        ]
+        return self.steps(("rationale_prior.",))
 
     def finishing_phases(self) -> list[Phase]:
         return [self.decoder_phase(FINE_TUNING_SCALE)] if self.config.generation_weight else []
 
-    def rationales_loss(self, encoded: GraphEncoding) -> LossTerms:
+    def rationales_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
         """E-step (Eq. 10): -log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R), u^D ~ p(u | C, z^R), encoder held fixed."""
-        z, rationales = encoded.detach().graph_embedding.sample(), self.rationale_prior().sample()
+        if not self.has_rationales:
+            return {}
+        encoded = encoded.detach() if held_fixed else encoded
+        z, rationales = encoded.graph_embedding.sample(), self.rationale_prior().sample()
         log_kappa = self.correlation.log_probability(z, rationales)
         local = self.summarise(log_kappa, rationales, torch.rand_like(log_kappa)).sample()
         return {
@@ -77,9 +79,12 @@ class PaperGraphFNP(NeuralProcess):
             "rationales": self.rationales_cross_entropy(rationales),
         }
 
-    def loss(self, encoded: GraphEncoding) -> LossTerms:
+    def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
         """M-step (Eq. 11): -log p(y^D | z^D, u^D) + KL(q(u | G) || p(u | C, z^R)) - log p(y^R | z^R, u^R), u^D ~ q."""
-        z, rationales = encoded.graph_embedding.sample(), self.rationale_prior().detach().sample()
+        z, prior = encoded.graph_embedding.sample(), self.rationale_prior()
+        if not self.has_rationales:
+            return {"data": self.cross_entropy(self.label_head(z, None), encoded.batch.y, encoded.batch.weight)}
+        rationales = (prior.detach() if held_fixed else prior).sample()
         log_kappa = self.correlation.log_probability(z, rationales)
         posterior = self.posterior(encoded.state)
         expected = self.summarise(log_kappa, rationales, torch.rand_like(log_kappa))
