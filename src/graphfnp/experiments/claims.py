@@ -7,13 +7,14 @@ from typing import Any
 
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
+from graphfnp.experiments.protocol import BACKBONES, COLUMNS, MATTER, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import MORE_IS_BETTER, Paired, holm, measures, paired
 from graphfnp.experiments.tables import TABLES, Group
 
 OURS, CONTROL, ENSEMBLE = "graphfnp", "no-rationales", "deep-ensemble"
 DATASETS = ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")  # the paper's five, one of them a stand-in
+MAIN = "gcn"  # the backbone under which all methods have been run on all datasets
 LIKELIHOODS = {"nll": "NLL", "brier": "Brier"}
 SIGNIFICANT = 0.05
 Cells = Mapping[tuple[str, str], list[dict[str, Any]]]  # column and row -> its finished cells, where all are there
@@ -26,10 +27,16 @@ class Claim:
     ``p``: one-sided, of the paired test against the hardest rival, after Holm's correction over all claims with one.
     """
 
-    sentence: str
+    says: str
     holds: bool | None
-    numbers: str
+    numbers: str  # in full
     p: float | None = None
+    where: str = ""  # column and backbone; none: over several datasets
+    brief: str = ""  # the numbers of one of many such claims beside each other
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.where}: {self.says}" if self.where else self.says
 
     @property
     def verdict(self) -> str:
@@ -43,31 +50,74 @@ class Claim:
         return {"claim": self.sentence, "verdict": self.verdict, "p_holm": self.p, "numbers": self.numbers}
 
 
-def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
-    cells = _complete_rows(results, backbone)
-    columns = [group.column.name for group in TABLES["calibration"].only(backbones=[backbone]).groups()]
+@dataclass(frozen=True)
+class Question:
+    """What is claimed of every column, against which rivals and by which measure."""
+
+    says: str
+    heading: str
+    rivals: str
+    measure: str
+
+
+QUESTIONS = (
+    Question("lower NLL than every single model", "NLL, single models", "single", "nll"),
+    Question("lower Brier than every single model", "Brier, single models", "single", "brier"),
+    Question("lower NLL than the same network without rationales", "NLL, no rationales", "control", "nll"),
+    Question("lower NLL than the ensemble of five networks", "NLL, ensemble", "ensemble", "nll"),
+    Question(
+        "ECE the best of all single models, or within one standard error of it", "ECE, single models", "single", "ece"
+    ),
+    Question(
+        "AUROC the best of all single models, or within one standard error of it",
+        "AUROC, single models", "single", "auroc",
+    ),
+)  # fmt: skip
+
+
+def claims(results: Results) -> list[Claim]:
     found: list[Claim] = []
-    for name in dict.fromkeys(columns):
-        rivals = single_models(name, backbone)
-        for measure, heading in LIKELIHOODS.items():
-            found.append(_lowest(cells, name, rivals, measure, f"lower {heading} than every single model"))
-        found.append(_lowest(cells, name, [CONTROL], "nll", "lower NLL than the same network without rationales"))
-        found.append(_lowest(cells, name, [ENSEMBLE], "nll", "lower NLL than the ensemble of five networks"))
-        found += [_near(cells, name, rivals, "ece"), _near(cells, name, rivals, "auroc")]
+    for backbone in BACKBONES:
+        cells = _complete_rows(results, backbone)
+        groups = TABLES["calibration"].only(backbones=[backbone]).groups()
+        for column in dict.fromkeys(group.column.name for group in groups):
+            found += [_judged(cells, column, backbone, one) for one in QUESTIONS if _is_asked(column, backbone, one)]
+    cells = _complete_rows(results, MAIN)
     for measure, heading in LIKELIHOODS.items():
         sentence = f"lowest {heading} of all single models on 4 of 5 datasets"
-        found.append(_most(cells, sentence, lambda name, m=measure: _is_lowest(cells, name, m, backbone)))
+        found.append(_most(cells, sentence, lambda name, m=measure: _is_lowest(cells, name, m)))
     sentence = "raw ECE below every baseline of the paper, all without a temperature, on 4 of 5 datasets"
-    found += [_most(cells, sentence, lambda name: _beats_raw(cells, name)), _rationale_f1(results, backbone)]
+    found += [_most(cells, sentence, lambda name: _beats_raw(cells, name)), _rationale_f1(results)]
     tested = [number for number, claim in enumerate(found) if claim.p is not None]
     for number, p in zip(tested, holm([found[number].p or 0.0 for number in tested]), strict=True):
         found[number] = replace(found[number], p=p)
     return found
 
 
+def _rivals(column: str, backbone: str, question: Question) -> list[str]:
+    every = {"single": single_models(column, backbone), "control": [CONTROL], "ensemble": [ENSEMBLE]}
+    return every[question.rivals]
+
+
+def _is_asked(column: str, backbone: str, question: Question) -> bool:
+    """Some columns are for the leading methods only."""
+    return set(_rivals(column, backbone, question)) <= {*COLUMNS[column].only.get(backbone, METHODS), *WITHOUT_NETWORK}
+
+
+def _judged(cells: Cells, column: str, backbone: str, question: Question) -> Claim:
+    rivals, where = _rivals(column, backbone, question), f"{column}, {backbone.upper()}"
+    if _waits(cells, column, [OURS, *rivals]):
+        return Claim(question.says, None, "", where=where)
+    judge = _lowest if question.measure in LIKELIHOODS else _near
+    return replace(judge(cells, column, rivals, question.measure), says=question.says, where=where)
+
+
 def single_models(column: str, backbone: str) -> list[str]:
     """The single models that stand in a column beside ours; what has no network is a rival under every backbone."""
-    return [name for name in COLUMNS[column].only.get(backbone, METHODS) if name not in (OURS, ENSEMBLE)]
+    first, *_ = COLUMNS[column].backbones
+    here, under_first = (COLUMNS[column].only.get(name, METHODS) for name in (backbone, first))
+    everywhere = [name for name in WITHOUT_NETWORK if name in under_first]
+    return [name for name in dict.fromkeys((*here, *everywhere)) if name not in (OURS, ENSEMBLE)]
 
 
 def _complete_rows(results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
@@ -91,11 +141,8 @@ def _waits(cells: Cells, name: str, methods: Sequence[str]) -> bool:
     return any((name, method) not in cells for method in methods)
 
 
-def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str, says: str) -> Claim:
+def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
     """Better than each of several is as sure as it is for the hardest of them (an intersection-union test)."""
-    sentence = f"{name}: {says}"
-    if _waits(cells, name, [OURS, *rivals]):
-        return Claim(sentence, None, "")
     pairs: dict[str, Paired] = {
         rival: pair for rival in rivals if (pair := paired(cells[name, OURS], cells[name, rival], measure)) is not None
     }
@@ -104,24 +151,23 @@ def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str, says: 
     pair = pairs[hardest]
     numbers = f"hardest: {hardest} {pair.mean:+.3f} ± {pair.error:.3f} on {pair.seeds} seeds"
     numbers += f"; behind {', '.join(lost)}" if lost else ""
-    return Claim(sentence, not lost, numbers, max(pair.lower for pair in pairs.values()))
+    brief = f"{pair.mean:+.3f}" + (f" {hardest}" if len(rivals) > 1 else "")
+    return Claim("", not lost, numbers, max(pair.lower for pair in pairs.values()), brief=brief)
 
 
 def _near(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
     """The best mean, or within one standard error of it."""
-    sentence = f"{name}: {measure.upper()} the best of all single models, or within one standard error of it"
-    if _waits(cells, name, [OURS, *rivals]):
-        return Claim(sentence, None, "")
     sign = 1 if measure == "ece" else -1
     best = min([OURS, *rivals], key=lambda method: sign * _mean(cells[name, method], measure))
     gap = paired(cells[name, OURS], cells[name, best], measure)
     holds = best == OURS or (gap is not None and sign * gap.mean <= gap.error)
-    own, other = (100 * _mean(cells[name, method], measure) for method in (OURS, best))
-    return Claim(sentence, holds, f"GraphFNP {own:.1f}, best {best} {other:.1f}")
+    own, other = (f"{100 * _mean(cells[name, method], measure):.1f}" for method in (OURS, best))
+    brief = own if best == OURS else f"{own}, {best} {other}"
+    return Claim("", holds, f"GraphFNP {own}, best {best} {other}", brief=brief)
 
 
-def _is_lowest(cells: Cells, name: str, measure: str, backbone: str) -> bool | None:
-    rivals = single_models(name, backbone)
+def _is_lowest(cells: Cells, name: str, measure: str) -> bool | None:
+    rivals = single_models(name, MAIN)
     if _waits(cells, name, [OURS, *rivals]):
         return None
     return all(_mean(cells[name, OURS], measure) < _mean(cells[name, rival], measure) for rival in rivals)
@@ -140,10 +186,10 @@ def _most(cells: Cells, sentence: str, judge: Any) -> Claim:
     return Claim(sentence, None if len(known) < len(DATASETS) else len(won) >= 4, numbers)
 
 
-def _rationale_f1(results: Results, backbone: str) -> Claim:
+def _rationale_f1(results: Results) -> Claim:
     """On each dataset whose rows are complete: GraphFNP beside the best of the others, the trivial control included."""
     rows: dict[str, dict[str, float | None]] = {}
-    for group in TABLES["rationale-f1"].only(backbones=[backbone]).groups():
+    for group in TABLES["rationale-f1"].only(backbones=[MAIN]).groups():
         score = _mean(group.finished(results), "rationale_f1_1") if _complete(group, results) else None
         rows.setdefault(group.column.name, {})[group.row.label] = score
     known = {name: scores for name, scores in rows.items() if all(score is not None for score in scores.values())}
@@ -175,7 +221,7 @@ class Ranks:
     wilcoxon: dict[str, dict[str, float]]  # method -> measure -> p against ours over all splits, by Holm's correction
 
 
-def ranks(results: Results, names: Sequence[str], backbone: str = "gcn") -> Ranks:
+def ranks(results: Results, names: Sequence[str], backbone: str = MAIN) -> Ranks:
     """Methods are ranked within every split (place and seed); equal values share the mean of their ranks.
 
     Splits of a dataset overlap, so the tests speak for these datasets and not for all there are.
@@ -225,7 +271,7 @@ class Place:
         return len(self.ahead) + 1
 
 
-def places(results: Results, measure: str, backbone: str = "gcn") -> list[Place]:
+def places(results: Results, measure: str, backbone: str = MAIN) -> list[Place]:
     """On each dataset where all single models are complete; the lowest mean is the first."""
     cells, found = _complete_rows(results, backbone), []
     for name in DATASETS:

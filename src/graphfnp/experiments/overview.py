@@ -1,12 +1,13 @@
 """The page of results: places, what the method's doubt gains and costs, ranks, claims, choices, and what is missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphfnp.experiments.claims import OURS, claims, places, ranks
+from graphfnp.experiments.claims import OURS, QUESTIONS, Claim, claims, places, ranks
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import BACKBONES, COLUMNS
-from graphfnp.experiments.render import CALIBRATION, markdown
+from graphfnp.experiments.render import CALIBRATION, Part, markdown
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summary
 from graphfnp.experiments.tables import TABLES
@@ -14,21 +15,51 @@ from graphfnp.experiments.tables import TABLES
 WITHOUT_DRAWS = "w/o C"  # of the ablation
 
 
-def render_claims(results: Results) -> str:
+COUNTED = {
+    "holds": ("holds", "hold"), "holds in the mean, not significant": ("holds in the mean", "hold in the mean"),
+    "does not hold": ("does not hold", "do not hold"), "not run": ("has not been run", "have not been run"),
+}  # fmt: skip
+BRIEFLY = {"holds": "yes", "holds in the mean, not significant": "in the mean", "does not hold": "no"}
+
+
+def claim_counts(judged: Sequence[Claim]) -> str:
+    counts = Counter(claim.verdict for claim in judged)
+    said = ((counts[verdict], one, many) for verdict, (one, many) in COUNTED.items() if counts[verdict])
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in said)
+
+
+def claim_parts(results: Results) -> list[str | Part]:
+    """What is claimed, and a grid of datasets by claims; then those that are over several datasets."""
     judged = claims(results)
-    waiting = sum(claim.holds is None for claim in judged)
-    rows = [
-        [claim.sentence, claim.verdict if claim.holds else f"**{claim.verdict}**", _p(claim.p), claim.numbers]
-        for claim in judged
-        if claim.holds is not None
-    ]
     about = (
-        f"{len(judged)} claims, of which {waiting} have not been run (`graphfnp table claims --json` lists them all). "
-        "*p*: one-sided paired t-test against the hardest rival, after Holm's correction over all claims that have one."
+        f"Is GraphFNP's NLL or Brier lower than that of the rivals, and are its ECE and AUROC the best, or within one "
+        f"standard error of it? Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table claims "
+        "--json` lists each. Beside the verdict stand the difference to the hardest rival (less than 0: GraphFNP is "
+        "better) and its name, or both values. *yes* to a difference: p < .05 in a one-sided paired t-test, after "
+        "Holm's correction over all claims that have one; *in the mean*: a lead that is not significant."
     )
-    return f"## Claims\n\n{about}" + (
-        f"\n\n{markdown(['claim (GCN, soft)', '', 'p', 'numbers'], rows)}" if rows else ""
-    )
+    known = {(claim.where, claim.says): claim for claim in judged if claim.holds is not None}
+    rows = [
+        [where, *(_brief(known.get((where, question.says))) for question in QUESTIONS)]
+        for where in dict.fromkeys(where for where, _ in known if where)
+    ]
+    over_all = [
+        f"* {claim.says}: {claim.verdict}; {claim.numbers}." for (where, _), claim in known.items() if not where
+    ]
+    grid = [Part("", ["", *(question.heading for question in QUESTIONS)], rows)] if rows else []
+    return [about, *grid, *(["\n".join(over_all)] if over_all else [])]
+
+
+def _brief(claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    said = f"{BRIEFLY[claim.verdict]}, {claim.brief}"
+    return f"**{said}**" if claim.verdict == "holds" else said
+
+
+def render_claims(results: Results) -> str:
+    shown = (part if isinstance(part, str) else markdown(part.heads, part.rows) for part in claim_parts(results))
+    return "\n\n".join(["## Claims", *shown])
 
 
 def render_places(results: Results) -> str:
@@ -134,7 +165,11 @@ def render_choices(results: Results) -> str:
             tried = "; ".join(f"{_settings(one.overrides)}: {one.nll:.3f}" for one in choice.tried)
             rows.append([group.name, _settings(choice.overrides), tried])
     heads = ["where", "chosen", "tried: validation NLL"]
-    return "## Choices made on validation\n\n" + markdown(heads, rows) if rows else ""
+    about = (
+        "What each method was run with, and the mean validation NLL, in which classes weigh alike, of all that was "
+        "tried: [the budget is the same for all](results.md#how-to-read-the-tables)."
+    )
+    return f"# Choices made on validation\n\n{about}\n\n{markdown(heads, rows)}"
 
 
 def _settings(overrides: Mapping[str, Any]) -> str:
