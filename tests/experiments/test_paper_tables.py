@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 from graphfnp.cli.app import app, main
 from graphfnp.cli.console import out
 from graphfnp.errors import InvalidConfig
+from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.claims import claims, places, ranks
 from graphfnp.experiments.document import documents
-from graphfnp.experiments.outstanding import outstanding
+from graphfnp.experiments.outstanding import expected_seconds, outstanding
 from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS
 from graphfnp.experiments.render import published, render
 from graphfnp.experiments.summary import paired, summaries
@@ -227,6 +228,18 @@ def test_what_is_missing_has_a_price_as_far_as_it_is_known(tmp_path):
     # Vanilla: three rates on two seeds, and five seeds. The ensemble waits for Vanilla's choice.
     assert priced.core_hours == 2 * 11
     assert "have not been run under the present rule" in documents(results)["results.md"]
+
+
+def test_a_cell_costs_what_its_dataset_and_its_method_cost_elsewhere(tmp_path):
+    results = results_of(tmp_path / "cells")
+    seconds = {("bbbp", "gcn", "vanilla"): 10, ("bbbp", "gcn", "sgld"): 20, ("bace", "gcn", "vanilla"): 30}
+    for (dataset, backbone, method), cost in seconds.items():
+        cell = Cell(dataset, backbone, method, seed=0)
+        results.add(cell, {**record(cell), "provenance": {"seconds": cost}})
+    expected = expected_seconds(results)
+    assert expected(Cell("bace", "gcn", "sgld", 0)) == pytest.approx(60)
+    assert expected(Cell("bace", "gcn", "vanilla", 3)) == 30
+    assert expected(Cell("bace", "gat", "vanilla", 0)) is None
 
 
 def test_a_stand_in_is_not_subtracted_from_the_papers_dataset(tmp_path):

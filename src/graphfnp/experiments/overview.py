@@ -145,9 +145,11 @@ def render_outstanding(results: Results) -> str:
         for one in found
     ]
     about = (
-        f"{sum(one.cells for one in found)} cells have not been run under the present rule. Core-hours by the median "
-        "of finished cells alike, or else of an earlier rule's (`results/seconds.json`); *unknown*: cells without any. "
-        "Cells that several tables share stand with the first; settings not chosen yet may add a few."
+        f"{sum(one.cells for one in found)} cells have not been run under the present rule, "
+        f"{sum(one.core_hours for one in found):.0f} core-hours or more: by the median of cells alike, or else "
+        "by what dataset, backbone, method and width cost elsewhere, or by an earlier rule (`results/seconds.json`). "
+        "*unknown*: cells of which nothing alike was finished. Cells that several tables share stand with the first; "
+        "settings not chosen yet may add a few."
     )
     return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
 
