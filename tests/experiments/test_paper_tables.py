@@ -192,6 +192,28 @@ def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
         assert "-0.100 ± 0.000" in row
 
 
+def test_a_difference_is_in_the_unit_of_its_column(tmp_path):
+    table = TABLES["rationale-f1"].only(["bbbp"], ["gcn"], ["paper", "graphfnp"])
+    results = results_of(tmp_path)
+    while missing := table.missing(results):
+        for cell in missing:
+            made = record(cell)
+            made["rationale_f1"]["rationale_f1"]["1"] = (0.7 if cell.method == "graphfnp" else 0.6) + cell.seed / 100
+            results.add(cell, made)
+    row = next(line for line in render(table, results).splitlines() if line.startswith("| paper |"))
+    assert "62.0 ± 1.6" in row
+    assert "-10.0 ± 0.0" in row
+
+
+def test_the_ablation_shows_the_ece_that_is_compared_with_the_papers(tmp_path):
+    table = TABLES["ablation"].only(["bace"], methods=["w/o EM", "graphfnp"])
+    lines = [line.strip("| ").split(" | ") for line in render(table, complete(tmp_path, table)).splitlines()]
+    heads = next(cells for cells in lines if cells[0] == "method")
+    row = dict(zip(heads, next(cells for cells in lines if cells[0] == "w/o EM"), strict=True))
+    ours, theirs = (float(row[name].strip("*").split(" ± ")[0]) for name in ("ECE raw", "in the paper"))
+    assert float(row["difference"]) == pytest.approx(ours - theirs, abs=0.1)
+
+
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["github_egos"])

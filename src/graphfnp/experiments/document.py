@@ -119,6 +119,7 @@ Classes weigh alike in training, and probabilities are scored as that training g
 commands for users say them for the mix of the training data instead.
 Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. The best of a column is bold.
 *NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP
-is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
+is better. Of Rationale F1, edges and links more is better: there the difference is in points, and a negative one means
+that GraphFNP is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
 
 {columns}"""
