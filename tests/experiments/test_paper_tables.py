@@ -214,6 +214,25 @@ def test_the_ablation_shows_the_ece_that_is_compared_with_the_papers(tmp_path):
     assert float(row["difference"]) == pytest.approx(ours - theirs, abs=0.1)
 
 
+def test_the_results_page_says_who_is_ahead_where_all_learn_from_parts(tmp_path):
+    nll = {"focal": 0.4, "graphfnp": 0.45}
+    table = TABLES["parts"].only(columns=["bbbp"])
+    page = documents(complete(tmp_path, table, lambda method, seed: nll.get(method, 0.5)))["results.md"]
+    assert "then ahead by NLL are: on bbbp focal raw and focal soft." in page
+    assert "ahead by NLL" not in documents(results_of(tmp_path / "empty"))["results.md"]
+
+
+def test_a_further_value_that_changes_nothing_is_named(tmp_path):
+    part = PART.only(methods=["gsat", "focal"])
+    results = results_of(tmp_path)
+    while missing := part.missing(results):
+        for cell in missing:
+            rate, further = cell.overrides["training.learning_rate"], "gamma" in cell.overrides
+            results.add(cell, record(cell, nll=0.5 + rate + further / 100))
+    page = documents(results)["results-choices.md"]
+    assert "so that there was one choice fewer: bbbp gcn gsat." in page
+
+
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["github_egos"])
