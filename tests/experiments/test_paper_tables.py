@@ -250,7 +250,7 @@ def test_ranks_are_means_over_complete_places_and_ties_share_theirs(tmp_path):
     assert found.friedman["nll"] < 1e-6
     assert found.friedman["auroc"] == 1
     assert all(p["nll"] < 0.01 for p in found.wilcoxon.values())  # twenty splits suffice
-    assert "## Overview" in documents(results)["results.md"]
+    assert "Splits of a dataset share graphs" in documents(results)["results.md"].split("## Overview")[1]
     unfinished = complete(tmp_path / "b", part.only(methods=["vanilla", "graphfnp"]))
     assert ranks(unfinished, ["nll"]).places == ()
     assert "## Overview" not in documents(unfinished)["results.md"]
@@ -291,6 +291,7 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
     sentences = opening.splitlines()[2]
     assert "the first of all single models with a GCN on 1 of 1 datasets" in sentences, "all have one NLL"
     assert "| bbbp, GCN | 1 of 16 | 0.500 |  | 1 of 16 | 0.500 |  |" in opening
+    assert "no test score chooses anything" in sentences
     assert "have not been run" in sentences
     for name, table in TABLES.items():
         assert f"[{table.title}](results-{name}.md)" in opening
@@ -310,6 +311,7 @@ def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):
     page = documents(results)["results.md"]
     assert "lowers the NLL on bbbp, and raises it on sst2." in page
     assert "| sst2 | 0.25 | 0.600 | 0.500 |" in page
+    assert "over 256 validation graphs at most" in page
     assert "What its doubt" not in documents(results_of(tmp_path / "empty"))["results.md"]
 
 
