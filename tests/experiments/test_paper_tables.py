@@ -193,6 +193,47 @@ def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
         assert "-0.100 ± 0.000" in row
 
 
+def test_a_difference_is_in_the_unit_of_its_column(tmp_path):
+    table = TABLES["rationale-f1"].only(["bbbp"], ["gcn"], ["paper", "graphfnp"])
+    results = results_of(tmp_path)
+    while missing := table.missing(results):
+        for cell in missing:
+            made = record(cell)
+            made["rationale_f1"]["rationale_f1"]["1"] = (0.7 if cell.method == "graphfnp" else 0.6) + cell.seed / 100
+            results.add(cell, made)
+    row = next(line for line in render(table, results).splitlines() if line.startswith("| paper |"))
+    assert "62.0 ± 1.6" in row
+    assert "-10.0 ± 0.0" in row
+
+
+def test_the_ablation_shows_the_ece_that_is_compared_with_the_papers(tmp_path):
+    table = TABLES["ablation"].only(["bace"], methods=["w/o EM", "graphfnp"])
+    lines = [line.strip("| ").split(" | ") for line in render(table, complete(tmp_path, table)).splitlines()]
+    heads = next(cells for cells in lines if cells[0] == "method")
+    row = dict(zip(heads, next(cells for cells in lines if cells[0] == "w/o EM"), strict=True))
+    ours, theirs = (float(row[name].strip("*").split(" ± ")[0]) for name in ("ECE raw", "in the paper"))
+    assert float(row["difference"]) == pytest.approx(ours - theirs, abs=0.1)
+
+
+def test_the_results_page_says_who_is_ahead_where_all_learn_from_parts(tmp_path):
+    nll = {"focal": 0.4, "graphfnp": 0.45}
+    table = TABLES["parts"].only(columns=["bbbp"])
+    page = documents(complete(tmp_path, table, lambda method, seed: nll.get(method, 0.5)))["results.md"]
+    assert "then ahead by NLL are: on bbbp focal raw and focal soft." in page
+    assert "ahead by NLL" not in documents(results_of(tmp_path / "empty"))["results.md"]
+
+
+def test_a_further_value_that_changes_nothing_is_named(tmp_path):
+    part = PART.only(methods=["gsat", "focal"])
+    results = results_of(tmp_path)
+    while missing := part.missing(results):
+        for cell in missing:
+            rate, further = cell.overrides["training.learning_rate"], "gamma" in cell.overrides
+            results.add(cell, record(cell, nll=0.5 + rate + further / 100))
+    page = documents(results)["results-choices.md"]
+    assert "so that there was one choice fewer: bbbp gcn gsat." in page
+
+
 def test_an_unknown_column_is_an_error_that_names_the_known():
     with pytest.raises(InvalidConfig, match="bbbp"):
         TABLES["ablation"].only(columns=["github_egos"])
@@ -210,7 +251,7 @@ def test_ranks_are_means_over_complete_places_and_ties_share_theirs(tmp_path):
     assert found.friedman["nll"] < 1e-6
     assert found.friedman["auroc"] == 1
     assert all(p["nll"] < 0.01 for p in found.wilcoxon.values())  # twenty splits suffice
-    assert "## Overview" in documents(results)["results.md"]
+    assert "Splits of a dataset share graphs" in documents(results)["results.md"].split("## Overview")[1]
     unfinished = complete(tmp_path / "b", part.only(methods=["vanilla", "graphfnp"]))
     assert ranks(unfinished, ["nll"]).places == ()
     assert "## Overview" not in documents(unfinished)["results.md"]
@@ -263,6 +304,7 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
     sentences = opening.splitlines()[2]
     assert "the first of all single models with a GCN on 1 of 1 datasets" in sentences, "all have one NLL"
     assert "| bbbp, GCN | 1 of 16 | 0.500 |  | 1 of 16 | 0.500 |  |" in opening
+    assert "no test score chooses anything" in sentences
     assert "have not been run" in sentences
     for name, table in TABLES.items():
         assert f"[{table.title}](results-{name}.md)" in opening
@@ -282,6 +324,7 @@ def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):
     page = documents(results)["results.md"]
     assert "lowers the NLL on bbbp, and raises it on sst2." in page
     assert "| sst2 | 0.25 | 0.600 | 0.500 |" in page
+    assert "over 256 validation graphs at most" in page
     assert "What its doubt" not in documents(results_of(tmp_path / "empty"))["results.md"]
 
 

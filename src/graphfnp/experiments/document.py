@@ -58,8 +58,8 @@ def sentences(results: Results) -> list[str]:
         ]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
     said = [
-        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
-        "chose anything."
+        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, in which no test "
+        "score chooses anything."
     ]
     raw, soft = (places(results, measure) for measure in ("nll_raw", "nll"))
     if soft:
@@ -113,12 +113,14 @@ under `provenance`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;
 learning rate of {{{rates}}} and one further value of one setting of the method by the mean validation NLL over the
-tuning seeds: the same budget for every method. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
+tuning seeds: the same budget for every method, but that a forest has no rate and an ensemble takes the choice of its
+members. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
 on validation: doubt only) and *free* (in [.2, 10]); what is not called otherwise is soft, and claims are judged by it.
 Classes weigh alike in training, and probabilities are scored as that training gives them, for an even label mix; the
 commands for users say them for the mix of the training data instead.
 Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. The best of a column is bold.
 *NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP
-is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
+is better. Of Rationale F1, edges and links more is better: there the difference is in points, and a negative one means
+that GraphFNP is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
 
 {columns}"""
