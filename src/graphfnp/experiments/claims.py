@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
-from scipy.stats import friedmanchisquare, rankdata, wilcoxon
-
-from graphfnp.experiments.protocol import BACKBONES, COLUMNS, MATTER, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
+from graphfnp.experiments.protocol import BACKBONES, COLUMNS, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import MORE_IS_BETTER, Paired, holm, measures, paired
-from graphfnp.experiments.tables import TABLES, Group
+from graphfnp.experiments.summary import Paired, holm, measures, paired
+from graphfnp.experiments.tables import TABLES, Group, Row
 
 OURS, CONTROL, ENSEMBLE = "graphfnp", "no-rationales", "deep-ensemble"
 DATASETS = ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")  # the paper's five, one of them a stand-in
@@ -95,13 +92,15 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _rivals(column: str, backbone: str, question: Question) -> list[str]:
-    every = {"single": single_models(column, backbone), "control": [CONTROL], "ensemble": [ENSEMBLE]}
-    return every[question.rivals]
+    if question.rivals == "single":
+        return single_models(column, backbone)
+    one = CONTROL if question.rivals == "control" else ENSEMBLE
+    return [one, *with_parts(column, backbone, [one])]
 
 
 def _is_asked(column: str, backbone: str, question: Question) -> bool:
     """Some columns are for the leading methods only."""
-    return set(_rivals(column, backbone, question)) <= {*COLUMNS[column].only.get(backbone, METHODS), *WITHOUT_NETWORK}
+    return question.rivals != "control" or CONTROL in COLUMNS[column].only.get(backbone, METHODS)
 
 
 def _judged(cells: Cells, column: str, backbone: str, question: Question) -> Claim:
@@ -113,19 +112,40 @@ def _judged(cells: Cells, column: str, backbone: str, question: Question) -> Cla
 
 
 def single_models(column: str, backbone: str) -> list[str]:
-    """The single models that stand in a column beside ours; what has no network is a rival under every backbone."""
+    """The single models that stand in a column beside ours, those that learn from parts too.
+
+    What has no network is a rival under every backbone.
+    """
     first, *_ = COLUMNS[column].backbones
     here, under_first = (COLUMNS[column].only.get(name, METHODS) for name in (backbone, first))
     everywhere = [name for name in WITHOUT_NETWORK if name in under_first]
-    return [name for name in dict.fromkeys((*here, *everywhere)) if name not in (OURS, ENSEMBLE)]
+    names = [name for name in dict.fromkeys((*here, *everywhere)) if name not in (OURS, ENSEMBLE)]
+    return names + with_parts(column, backbone, names)
+
+
+def with_parts(column: str, backbone: str, names: Sequence[str]) -> list[str]:
+    """Rivals may learn from parts as ours does: the rows of those that were run so."""
+    table = TABLES["parts"]
+    if column not in table.columns or backbone not in table.backbones:
+        return []
+    return [row.label for row in table.rows if row.method in names and _learns_parts(row)]
+
+
+def _learns_parts(row: Row) -> bool:
+    """Ours and its control do so anyway."""
+    return row.overrides["training.parts"] > 0 and row.method not in (OURS, CONTROL)
 
 
 def _complete_rows(results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    return {
-        (group.column.name, group.row.label): group.finished(results)
-        for group in TABLES["calibration"].groups()
-        if (group.backbone == backbone or group.row.method in WITHOUT_NETWORK) and _complete(group, results)
-    }
+    groups = [
+        *(
+            one
+            for one in TABLES["calibration"].groups()
+            if backbone == one.backbone or one.row.method in WITHOUT_NETWORK
+        ),
+        *(one for one in TABLES["parts"].groups() if backbone == one.backbone and _learns_parts(one.row)),
+    ]
+    return {(one.column.name, one.row.label): one.finished(results) for one in groups if _complete(one, results)}
 
 
 def _complete(group: Group, results: Results) -> bool:
@@ -144,7 +164,9 @@ def _waits(cells: Cells, name: str, methods: Sequence[str]) -> bool:
 def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
     """Better than each of several is as sure as it is for the hardest of them (an intersection-union test)."""
     pairs: dict[str, Paired] = {
-        rival: pair for rival in rivals if (pair := paired(cells[name, OURS], cells[name, rival], measure)) is not None
+        rival: pair
+        for rival in rivals
+        if (pair := paired(cells[name, OURS], cells[name, rival], measure, COLUMNS[name].overlap)) is not None
     }
     hardest = max(pairs, key=lambda rival: pairs[rival].mean)
     lost = [rival for rival, pair in pairs.items() if pair.mean >= 0]
@@ -159,7 +181,7 @@ def _near(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim
     """The best mean, or within one standard error of it."""
     sign = 1 if measure == "ece" else -1
     best = min([OURS, *rivals], key=lambda method: sign * _mean(cells[name, method], measure))
-    gap = paired(cells[name, OURS], cells[name, best], measure)
+    gap = paired(cells[name, OURS], cells[name, best], measure, COLUMNS[name].overlap)
     holds = best == OURS or (gap is not None and sign * gap.mean <= gap.error)
     own, other = (f"{100 * _mean(cells[name, method], measure):.1f}" for method in (OURS, best))
     brief = own if best == OURS else f"{own}, {best} {other}"
@@ -174,9 +196,10 @@ def _is_lowest(cells: Cells, name: str, measure: str) -> bool | None:
 
 
 def _beats_raw(cells: Cells, name: str) -> bool | None:
-    if _waits(cells, name, [OURS, *PAPER_BASELINES]):
+    rivals = [*PAPER_BASELINES, *with_parts(name, MAIN, PAPER_BASELINES)]
+    if _waits(cells, name, [OURS, *rivals]):
         return None
-    return all(_mean(cells[name, OURS], "ece_raw") < _mean(cells[name, one], "ece_raw") for one in PAPER_BASELINES)
+    return all(_mean(cells[name, OURS], "ece_raw") < _mean(cells[name, one], "ece_raw") for one in rivals)
 
 
 def _most(cells: Cells, sentence: str, judge: Any) -> Claim:
@@ -204,56 +227,6 @@ def _rationale_f1(results: Results) -> Claim:
         None if len(known) < len(rows) else won >= 4,
         f"on {won} of {len(known)} that are complete: {'; '.join(numbers) or 'none'}",
     )
-
-
-# Each dataset in the column that has most splits: no split counts twice.
-PLACES = ("bbbp-random-scaffold", "bace-random-scaffold", "mutagenicity-random", "sst2", "github_egos", "bbbp", "bace")
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """``places`` are the columns for which all methods are complete; none: nothing can be said yet."""
-
-    places: tuple[str, ...]
-    splits: int
-    mean: dict[str, dict[str, float]]  # method -> measure -> mean rank, 1 the best, every place alike
-    friedman: dict[str, float]  # measure -> p: do the methods differ at all?
-    wilcoxon: dict[str, dict[str, float]]  # method -> measure -> p against ours over all splits, by Holm's correction
-
-
-def ranks(results: Results, names: Sequence[str], backbone: str = MAIN) -> Ranks:
-    """Methods are ranked within every split (place and seed); equal values share the mean of their ranks.
-
-    Splits of a dataset overlap, so the tests speak for these datasets and not for all there are.
-    """
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}  # place -> method -> measure -> values by seed
-    for group in TABLES["calibration"].only(backbones=[backbone]).groups():
-        records = group.finished(results)
-        if group.column.name in PLACES and group.row.label in MATTER and len(records) == len(group.seeds):
-            found.setdefault(group.column.name, {})[group.row.label] = measures(records)
-    places = [place for place in PLACES if len(found.get(place, ())) == len(MATTER)]
-    means: dict[str, dict[str, float]] = {method: {} for method in MATTER}
-    differ: dict[str, float] = {}
-    against: dict[str, dict[str, float]] = {method: {} for method in MATTER if method != OURS}
-    for name in names if places else ():
-        sign = -1 if name in MORE_IS_BETTER else 1
-        columns = {m: [sign * v for place in places for v in found[place][m][name]] for m in MATTER}
-        for number, method in enumerate(MATTER):
-            in_places = [
-                fmean(
-                    float(rankdata(split)[number])
-                    for split in zip(*([sign * v for v in found[place][m][name]] for m in MATTER), strict=True)
-                )
-                for place in places
-            ]
-            means[method][name] = fmean(in_places)
-        same = all(values == columns[OURS] for values in columns.values())
-        differ[name] = 1.0 if same else float(friedmanchisquare(*columns.values()).pvalue)
-        p = [1.0 if columns[m] == columns[OURS] else float(wilcoxon(columns[m], columns[OURS]).pvalue) for m in against]
-        for method, corrected in zip(against, holm(p), strict=True):
-            against[method][name] = corrected
-    splits = sum(len(found[place][OURS][names[0]]) for place in places)
-    return Ranks(tuple(places), splits, means if places else {}, differ, against if places else {})
 
 
 @dataclass(frozen=True)

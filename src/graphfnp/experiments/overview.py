@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphfnp.errors import listed
-from graphfnp.experiments.claims import OURS, QUESTIONS, Claim, claims, places, ranks
+from graphfnp.experiments.claims import OURS, QUESTIONS, Claim, claims, places
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import BACKBONES, COLUMNS
+from graphfnp.experiments.ranks import ranks
 from graphfnp.experiments.render import CALIBRATION, Part, markdown
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import summaries, summary
+from graphfnp.experiments.summary import summary
 from graphfnp.experiments.tables import TABLES
 
 WITHOUT_DRAWS = "w/o C"  # of the ablation
@@ -37,8 +38,10 @@ def claim_parts(results: Results) -> list[str | Part]:
         f"standard error of it? Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table claims "
         "--json` lists each. Beside the verdict stand the difference to the hardest rival (less than 0: GraphFNP is "
         "better) and its name, or both values. *yes* to a difference: p < .05 in a one-sided paired t-test, after "
-        "Holm's correction over all claims that have one; *in the mean*: a lead that is not significant. Seeds of one "
-        "split and random splits of one dataset are no independent samples: p says how steady a lead is here, no more."
+        "Holm's correction over all claims that have one and, for random splits, which share graphs, Nadeau and "
+        "Bengio's; *in the mean*: a lead that is not significant. Seeds of one split speak for that split. "
+        "*focal, parts* and the like also learn from random parts of graphs, as GraphFNP and the network without "
+        f"rationales always do; they were run on {listed(TABLES['parts'].columns)} with a GCN."
     )
     known = {(claim.where, claim.says): claim for claim in judged if claim.holds is not None}
     rows = [
@@ -49,28 +52,7 @@ def claim_parts(results: Results) -> list[str | Part]:
         f"* {claim.says}: {claim.verdict}; {claim.numbers}." for (where, _), claim in known.items() if not where
     ]
     grid = [Part("", ["", *(question.heading for question in QUESTIONS)], rows)] if rows else []
-    return [about, _with_parts(results), *grid, *(["\n".join(over_all)] if over_all else [])]
-
-
-def _with_parts(results: Results) -> str:
-    """Who learns from parts in the tables that claims go by; and who is ahead where others do so too."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for entry in summaries(TABLES["parts"], results):
-        method, _, learned = entry["method"].partition(", ")
-        if learned and entry["complete"]:
-            found.setdefault(entry["dataset"], {})[method] = entry
-    said = []
-    for name, rows in found.items():
-        if OURS in rows and len(rows) > 1:
-            raw, soft = (
-                listed([method for method, row in rows.items() if row[measure] < rows[OURS][measure]]) or "nobody"
-                for measure in ("nll_raw_mean", "nll_mean")
-            )
-            said.append(f"on {name} {raw} raw and {soft} soft")
-    about = "Only GraphFNP and the network without rationales also learn from random parts of graphs here."
-    if said:
-        about += f" `graphfnp table parts` gives others the same parts; then ahead by NLL are: {'; '.join(said)}."
-    return about
+    return [about, *grid, *(["\n".join(over_all)] if over_all else [])]
 
 
 def _brief(claim: Claim | None) -> str:
@@ -184,11 +166,10 @@ def _p(value: float | None, equals: str = "") -> str:
 
 def render_choices(results: Results) -> str:
     """What every method was run with, and the validation NLL of all that was tried."""
-    rows, idle = [], []
+    rows = []
     for group in TABLES["calibration"].groups():
         choice = group.choice(results)
         if choice.overrides is not None and COLUMNS[group.column.name].tuned_as is None:
-            idle += [group.name] if any(one.nll == choice.tried[-1].nll for one in choice.tried[:-1]) else []
             tried = "; ".join(f"{_settings(one.overrides)}: {one.nll:.3f}" for one in choice.tried)
             rows.append([group.name, _settings(choice.overrides), tried])
     heads = ["where", "chosen", "tried: validation NLL"]
@@ -196,8 +177,6 @@ def render_choices(results: Results) -> str:
         "What each method was run with, and the mean validation NLL, in which classes weigh alike, of all that was "
         "tried: [the budget is the same for all](results.md#how-to-read-the-tables)."
     )
-    if idle:
-        about += f" The further value changed nothing, so that there was one choice fewer: {', '.join(idle)}."
     return f"# Choices made on validation\n\n{about}\n\n{markdown(heads, rows)}"
 
 

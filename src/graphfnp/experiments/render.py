@@ -172,7 +172,7 @@ def _against(group: Group, finished: Mapping[str, Sequence[Mapping[str, Any]]], 
     row = group.row
     if row.label == row.against:
         return ""
-    pair = paired(finished[row.label], finished.get(row.against, []), measure)
+    pair = paired(finished[row.label], finished.get(row.against, []), measure, group.column.overlap)
     if pair is None:
         return ""
     p = "< .01" if pair.p < 0.005 else f"{pair.p:.2f}"
