@@ -97,6 +97,13 @@ def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> No
     assert "12 of 28 graphs were trained on" in told
 
 
+def test_a_file_that_calls_all_its_rows_test_rows_is_judged_and_predicted(run: Path, capsys) -> None:
+    pd.read_csv(foreign(run.parent)).assign(split="test").to_csv(run.parent / "test.csv", index=False)
+    printed, _ = said(capsys, "evaluate", run, run.parent / "test.csv", "--json")
+    assert json.loads(printed)["num_graphs"] == 16
+    assert len(json.loads(said(capsys, "predict", run, run.parent / "test.csv", "--json")[0])) == 28
+
+
 def test_file_of_training_graphs_alone_is_refused(run: Path, capsys) -> None:
     seen = Run(run).dataset().train
     kinds = [("amine", "other")[y] for y in seen.y.tolist()]
