@@ -153,6 +153,15 @@ def test_each_fact_of_a_file_with_bad_rows_is_said_once(tmp_path: Path, capsys) 
     assert told.count("C" * 70) == 1  # of five hundred
 
 
+def test_without_a_test_part_the_measures_are_said_to_be_of_validation(tmp_path: Path, capsys) -> None:
+    parts = ["train", "train", "valid"] * 16
+    labels = ["amine" if one[-1] == "N" else "other" for one in MOLECULES]
+    pd.DataFrame({"smiles": MOLECULES, "label": labels, "split": parts}).to_csv(tmp_path / "in.csv", index=False)
+    words = [one for one in TINY if one not in ("--split", "random")]
+    printed, _ = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *words)
+    assert "in.csv, validation part" in printed
+
+
 def test_a_file_without_one_readable_row_is_refused_with_the_reason(tmp_path: Path, capsys) -> None:
     (tmp_path / "in.csv").write_text("smiles;label;dose\nCCO;0;0,5\nCCN;1;1,5\n")
     _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", "--features", "dose", *TINY, code=2)

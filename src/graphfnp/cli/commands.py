@@ -162,9 +162,9 @@ def _train(
     page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
         return metrics
-    out.print(
-        metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
-    )
+    part = metrics["label_shift"]["estimated"]["part"]  # that of validation where there is no test part
+    title = f"{plan.method} on {loaded.name}, {part} part ({time.perf_counter() - started:.0f} s)"
+    out.print(metrics_table(metrics, title))
     say(f"run     {folder}", console=out)
     if page:
         say(f"report  {page}", console=out)
