@@ -160,6 +160,8 @@ def test_without_a_test_part_the_measures_are_said_to_be_of_validation(tmp_path:
     words = [one for one in TINY if one not in ("--split", "random")]
     printed, _ = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *words)
     assert "in.csv, validation part" in printed
+    _, told = said(capsys, "evaluate", tmp_path / "run", code=2)
+    assert "write --part validation" in told
 
 
 def test_a_file_without_one_readable_row_is_refused_with_the_reason(tmp_path: Path, capsys) -> None:

@@ -202,6 +202,12 @@ def evaluate_run(
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
     dataset, seed = run.dataset(data) if source is None else None, run.plan.seed
+    if dataset is not None and not len(getattr(dataset.split, part)):
+        there = [one for one in PARTS if len(getattr(dataset.split, one))]
+        raise InvalidConfig(
+            f"--part {part}, in which {folder} has no graphs", f"one of {', '.join(there)}",
+            f"write --part {there[-1]}, or give labelled graphs of another file",
+        )  # fmt: skip
     graphs, left_out = (
         (getattr(dataset, part), "") if source is None else unseen_graphs(run, source, options, data, seed)
     )
