@@ -104,6 +104,13 @@ def test_a_file_that_calls_all_its_rows_test_rows_is_judged_and_predicted(run: P
     assert len(json.loads(said(capsys, "predict", run, run.parent / "test.csv", "--json")[0])) == 28
 
 
+def test_the_label_mix_of_another_file_is_told_beside_the_one_assumed(run: Path, capsys) -> None:
+    frame = pd.read_csv(foreign(run.parent)).query("label == 'other' or smiles == 'NCF'")
+    frame.to_csv(run.parent / "mostly.csv", index=False)
+    table = " ".join(said(capsys, "evaluate", run, run.parent / "mostly.csv")[0].split())
+    assert "these graphs have amine 11.1 %, other 88.9 %" in table
+
+
 def test_file_of_training_graphs_alone_is_refused(run: Path, capsys) -> None:
     seen = Run(run).dataset().train
     kinds = [("amine", "other")[y] for y in seen.y.tolist()]

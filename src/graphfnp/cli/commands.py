@@ -22,6 +22,7 @@ from graphfnp.graphs.matching import matching
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
+from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
@@ -212,6 +213,7 @@ def evaluate_run(
         (getattr(dataset, part), "") if source is None else unseen_graphs(run, source, options, data, seed)
     )
     model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
+    own_mix = None
     if dataset is not None:
         title, metrics = f"on {run.plan.dataset}, {part} part", evaluate_part(model, dataset, part, seed=seed)
         if part == "test" and mix is None and not weighted and not is_bundled(run):
@@ -219,12 +221,13 @@ def evaluate_run(
     else:
         judged, title = labelled(matching(graphs, model.classifier.schema)), f"of {run.plan.dataset} on {source}"
         metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
+        own_mix = label_shares(judged.y, judged.num_classes)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
         return
     if left_out:
         note(f"{left_out}, and are left out")
-    out.print(metrics_table(metrics, f"{run.plan.method} {title}"))
+    out.print(metrics_table(metrics, f"{run.plan.method} {title}", own_mix))
 
 
 def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:
