@@ -206,7 +206,7 @@ def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
     if mix is None:
         return model
     new = replace(model.calibration, prior=_prior(model)).with_prior(mix)
-    if new.log_prior == model.calibration.log_prior:
+    if new.mix == assumed_mix(model):
         return model
     known = model.provenance and model.provenance.unmeasured("moved to another label mix")
     return replace(model, calibration=new, provenance=known, decision=None)  # a threshold is for one mix
