@@ -76,9 +76,9 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
             "a file, folder or dataset of graphs: the model knows graphs, and reads no SMILES",
             "check the spelling",
         )
-    loaded = load(
-        source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
-        features=schema.descriptors,
+    loaded = load(  # whatever its parts are called, all of them are asked for; so below
+        source, data=data, seed=seed, split="random", smiles=smiles, allow_unlabelled=True,
+        standardise=schema.standardise, features=schema.descriptors,
     )  # fmt: skip
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
     if schema.has_atom_features or not reads_smiles(schema) or not loaded.graphs.schema.has_atom_features:
@@ -112,7 +112,7 @@ def unseen_graphs(
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
-    loaded = checked_rows(load(source, data=data, seed=seed, **chosen))
+    loaded = checked_rows(load(source, data=data, seed=seed, split="random", **chosen))
     for one in loaded.facts.get("notes", "").splitlines():
         note(one)
     if loaded.problems:
