@@ -103,9 +103,15 @@ class MoleculeFile:
     def _parquet_columns(self) -> Iterator[pa.Table]:
         import pyarrow.parquet as pq
 
+        waiting = self.schema.empty_table()
         with pq.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(CHUNK):
-                yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            for batch in file.iter_batches(CHUNK):  # a column of categories ends a batch where its row group ends
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).replace_schema_metadata(None)])
+                while len(waiting) >= CHUNK:
+                    yield waiting[:CHUNK]
+                    waiting = waiting[CHUNK:]
+        if len(waiting):
+            yield waiting
 
     def _next(self, rows: Iterator[Any]) -> list[Any]:
         try:

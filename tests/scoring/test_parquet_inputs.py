@@ -1,0 +1,26 @@
+"""Parquet as other programs write it: categories, long texts, bytes, and two columns of one name."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from molecule_rows import rows
+
+from graphfnp.runs.run import Run
+from graphfnp.scoring.score_file import score_file
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_categories_stand_beside_the_records_of_their_rows(
+    ending: str, molecule_run: Run, tmp_path: Path, small_chunks
+) -> None:
+    given, groups = rows(50), [f"group {row // 9}" for row in range(50)]
+    table = pa.table({"smiles": given, "group": pa.array(groups).dictionary_encode()})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=7)
+    target = tmp_path / f"out.{ending}"
+    score_file(molecule_run.model, tmp_path / "in.parquet", target)
+    found = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
+    assert found["input"].tolist() == given
+    assert found["group"].tolist() == groups
