@@ -185,6 +185,15 @@ def test_texts_that_a_spreadsheet_would_run_are_guarded(molecule_run: Run, tmp_p
     assert pd.read_parquet(tmp_path / "out.parquet")["input"].tolist() == cells
 
 
+def test_a_name_of_a_column_that_a_spreadsheet_would_run_is_guarded(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    pd.DataFrame({"smiles": ["CCO"], "=1+2": ["a"]}).to_csv(source, index=False)
+    score_file(molecule_run.model, source, target)
+    assert pd.read_csv(target).columns[1] == "'=1+2"
+    score_file(molecule_run.model, source, target, raw=True)
+    assert pd.read_csv(target).columns[1] == "=1+2"
+
+
 def test_numbers_stay_numbers() -> None:
     table = pa.table({"number": [-1.5, 2.0, None], "text": ["-1+1", "-1", "\tx"], "plain": ["a", "b", "c"]})
     found = without_formulas(table).to_pydict()

@@ -24,3 +24,14 @@ def test_categories_stand_beside_the_records_of_their_rows(
     found = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
     assert found["input"].tolist() == given
     assert found["group"].tolist() == groups
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary(4)], ids=str
+)
+def test_every_kind_of_text_is_a_guarded_cell_of_a_csv(kind: pa.DataType, molecule_run: Run, tmp_path: Path) -> None:
+    cells = ["=1+2", "CCCO", None]
+    given = [None if cell is None else cell.encode() for cell in cells] if "binary" in str(kind) else cells
+    pq.write_table(pa.table({"smiles": ["CCO", "CCN", "CO"], "note": pa.array(given, kind)}), tmp_path / "in.parquet")
+    score_file(molecule_run.model, tmp_path / "in.parquet", tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["note"].fillna("").tolist() == ["'=1+2", "CCCO", ""]
