@@ -9,6 +9,7 @@ import pytest
 from molecule_rows import rows
 
 from graphfnp.runs.run import Run
+from graphfnp.scoring.rows import MoleculeFile
 from graphfnp.scoring.score_file import score_file
 
 
@@ -24,6 +25,16 @@ def test_categories_stand_beside_the_records_of_their_rows(
     found = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
     assert found["input"].tolist() == given
     assert found["group"].tolist() == groups
+
+
+@pytest.mark.parametrize(("smiles", "place"), [(None, 0), ("smiles", 0), ("smiles (column 3)", 2)])
+def test_of_two_columns_of_one_name_the_first_is_meant_or_the_one_that_is_said(
+    smiles: str | None, place: int, tmp_path: Path
+) -> None:
+    columns = [pa.array(["CCO", "CCN"]), pa.array([1, 2]), pa.array(["CO", "CN"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["smiles", "id", "smiles"]), tmp_path / "in.parquet")
+    (chunk,) = MoleculeFile(tmp_path / "in.parquet", smiles).chunks()
+    assert list(chunk.texts) == columns[place].to_pylist()
 
 
 @pytest.mark.parametrize(

@@ -208,9 +208,12 @@ class MoleculeFile:
         import pyarrow.parquet as pq
 
         names = [self.names[place] for place in self._places]
+        same = [self.names[:place].count(name) for place, name in zip(self._places, names, strict=True)]  # before it
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=names):
-                columns = (batch.column(name).to_pylist() for name in names)
+                read = batch.schema.names
+                places = ([k for k, one in enumerate(read) if one == name] for name in names)
+                columns = (batch.column(of_name[k]).to_pylist() for of_name, k in zip(places, same, strict=True))
                 yield from ([cell_text(value).strip() for value in row] for row in zip(*columns, strict=True))
 
 
