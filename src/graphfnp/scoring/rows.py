@@ -138,7 +138,8 @@ class MoleculeFile:
             with self._open() as file:
                 first = next((line for line in bounded_lines(file) if line.strip()), "")
             self.delimiter = delimiter_of(first, self.kind)
-            sample = list(islice((row for row in self._records() if row), HEAD + 1))
+            said = (row for row in self._records() if any(cell.strip() for cell in row))
+            sample = list(islice(said, HEAD + 1))
             if not sample:
                 raise InvalidGraphs(f"the empty file {self.path.name}", "a header and data rows", "check the file")
             table = text_table(sample[0], sample[1:])
