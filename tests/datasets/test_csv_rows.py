@@ -67,3 +67,10 @@ def test_a_quote_that_never_closes_costs_no_second_reading_of_a_long_file() -> N
     found, notes = rows_of("\n".join(lines * 2))
     assert len(found) == 10002
     assert notes.open == [1, 5002]
+
+
+def test_a_name_with_a_separator_of_unicode_begins_no_row_of_a_smi_file(tmp_path: Path) -> None:
+    path = tmp_path / "in.smi"
+    path.write_text("CCO a\u2028b\nCCN c\x0bd\nCO e\n")
+    (chunk,) = MoleculeFile(path).chunks()
+    assert list(read_text_table(path)["smiles"]) == list(chunk.texts) == ["CCO", "CCN", "CO"]

@@ -142,7 +142,7 @@ def read_text_table(path: Path) -> TextTable:
     if kind in (".sdf", ".sd"):
         return _sdf(path, text, notes)
     if kind in (".smi", ".smiles"):
-        rows = _between([line.strip().split(None, 1) for line in text.splitlines()])
+        rows = _between([line.strip().split(None, 1) for line in io.StringIO(text, newline="")])
         if rows and rows[0][0].lower() == "smiles":
             rows = rows[1:]
         return replace(text_table(["smiles", "name"], rows, notes), smiles="smiles")
