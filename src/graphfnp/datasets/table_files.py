@@ -218,7 +218,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tupl
     names: list[str] = []
     for place, given in enumerate(header, 1):
         name = given.strip() or f"column {place}"
-        names.append(name if name not in names else f"{name} (column {place})")
+        while name in names:
+            name += f" (column {place})"
+        names.append(name)
     if any(first != given.strip() for first, given in zip(names, header, strict=True) if given.strip()):
         notes = (*notes, "a column name occurs twice: the first is meant, the others are called 'name (column n)'")
     columns = tuple([row[i].strip() if i < len(row) else "" for row in rows] for i in range(len(names)))
