@@ -199,3 +199,25 @@ def test_numbers_stay_numbers() -> None:
     found = without_formulas(table).to_pydict()
     assert found == {"number": [-1.5, 2.0, None], "text": ["'-1+1", "-1", "'\tx"], "plain": ["a", "b", "c"]}
     assert json.dumps(found["number"]) == "[-1.5, 2.0, null]"
+
+
+# ---------------------------------------------------------------- an input that somebody writes to
+
+
+@pytest.mark.parametrize("later", [range(40), range(20), range(1, 31)], ids=["grown", "cut", "shifted"])
+def test_records_never_stand_beside_rows_that_came_later(
+    later: range, molecule_run: Run, tmp_path: Path, small_chunks
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+
+    def write(numbers: range) -> None:
+        lines = [f"{'C' * (number + 1)},{number}\n" for number in numbers]
+        source.write_text("".join(["smiles,number\n", *lines]))
+
+    write(range(30))
+    with pytest.raises(InvalidRun, match="changed while it was scored"):
+        score_file(molecule_run.model, source, target, watch=lambda *_: write(later))
+    assert not target.exists()
+    assert score_file(molecule_run.model, source, target).rows == len(later)
+    found = pd.read_csv(target)
+    assert (found["smiles"] == found["input"]).all()

@@ -68,8 +68,7 @@ class MoleculeFile:
         check_no_workbook(path)
         self.path, self.kind, self.notes, self.beside = path, _kind(path), QuoteNotes(), tuple(beside)
         try:
-            with open(path, "rb") as file:
-                self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            self.sha256 = self._digest()
             self._describe(smiles)
         except _BROKEN as error:
             raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
@@ -119,7 +118,18 @@ class MoleculeFile:
         except _BROKEN as error:
             raise InvalidGraphs(f"{self.path.name}: {error}", "a file that is whole", "check the file") from error
 
+    def is_changed(self) -> bool:
+        """Did somebody write to the file since its rows were first looked at, or take it away?"""
+        try:
+            return self._digest() != self.sha256
+        except OSError:
+            return True
+
     # ---------------------------------------------------------------- what the file is like
+
+    def _digest(self) -> str:
+        with open(self.path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _describe(self, smiles: str | None) -> None:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
