@@ -37,9 +37,11 @@ def check_target(target: Path, source: Path | str | None = None, endings: Sequen
         return
     for written in (target, about_file(target), target.with_name(f"{target.name}.parts")):
         if _same(written, Path(source)):
-            raise InvalidConfig(
-                f"--out {target}, which would overwrite the input", "another file", "choose another name"
-            )
+            raise over_the_input(target)
+
+
+def over_the_input(target: Path | str) -> InvalidConfig:
+    return InvalidConfig(f"--out {target}, which would overwrite the input", "another file", "choose another name")
 
 
 def _same(one: Path, other: Path) -> bool:

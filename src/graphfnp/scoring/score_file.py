@@ -60,7 +60,7 @@ def score_file(
     files may be addresses of object storage, such as s3://bucket/molecules.csv.
     """
     settings, execution = settings or Settings(), execution or Execution()
-    with fetched(source) as here, sent(target) as written:
+    with fetched(source) as here, sent(target, source) as written:
         check_target(written, here)
         Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
         is_csv = written.suffix == ".csv"
