@@ -12,6 +12,7 @@ import pytest
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.runs.run import Run
+from graphfnp.scoring import record_files
 from graphfnp.scoring import score_file as module
 from graphfnp.scoring.parts import Parts
 from graphfnp.scoring.record_files import check_target, without_formulas
@@ -95,6 +96,22 @@ def test_files_of_others_in_the_folder_of_parts_stay(molecule_run: Run, source: 
         assert {name: (folder / name).read_text() for name in kept} == kept
         assert len(list(folder.rglob("*"))) == len(kept) + 1
     assert len(pd.read_csv(target)) == 2
+
+
+def test_what_a_killed_process_had_begun_to_write_does_not_stay(molecule_run: Run, source: Path, monkeypatch) -> None:
+    target, begun = source.with_name("out.csv"), list[Path]()
+
+    def killed(temporary: Path, *_) -> None:
+        begun.append(temporary)
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(record_files, "_write_csv", killed)
+        with pytest.raises(Stopped):
+            score_file(molecule_run.model, source, target)
+    begun[0].with_name("out.csv.123.tmp").write_text("half")  # what a kill of another process leaves
+    score_file(molecule_run.model, source, target)
+    assert {path.name for path in source.parent.iterdir()} == {"in.csv", "out.csv", "out.csv.about.json"}
 
 
 def test_a_part_in_the_wrong_place_is_not_believed(molecule_run: Run, tmp_path: Path, small_chunks) -> None:

@@ -52,15 +52,18 @@ def _same(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve()
 
 
-def write_record_file(target: Path, tables: Iterable[pa.Table], about: Mapping[str, Any], raw: bool = False) -> None:
+def write_record_file(
+    target: Path, tables: Iterable[pa.Table], about: Mapping[str, Any], raw: bool = False, folder: Path | None = None
+) -> None:
     """One table or more, one after the other; the same tables, however they are cut, give the same bytes.
 
-    In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
+    In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``. What is
+    not whole yet is in ``folder``, by default beside the target.
     """
     check_target(target)
     first = next(rest := iter(tables))
     tables = chain([first], rest)
-    with atomic(target) as temporary:
+    with atomic(target, folder) as temporary:
         if target.suffix == ".csv":
             _write_csv(temporary, tables if raw else map(without_formulas, tables))
             write_json(about_file(target), about)

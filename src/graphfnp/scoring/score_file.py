@@ -86,7 +86,7 @@ def score_file(
             tables = parts.tables(total)
             if keep_columns:
                 tables = _beside_their_rows(tables, file, parts, is_csv)
-            write_record_file(written, tables, {**about(scorer.models), **known}, raw)
+            write_record_file(written, tables, {**about(scorer.models), **known}, raw, parts.folder)
             parts.remove()
     return replace(counts, notes=tuple(notes))
 
