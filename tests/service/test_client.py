@@ -83,6 +83,17 @@ def test_a_refusal_says_why_and_names_the_request(asking: Client) -> None:
     assert len(refused.value.request_id) == 32
 
 
+def test_why_a_large_request_is_refused_is_heard(start_server) -> None:
+    small = start_server("--api-key", "key", "--max-bytes", "3000000")
+    try:
+        with pytest.raises(ServiceError, match="more than 3000000 bytes"):
+            Client(small.address, "key", retries=0).predict(["C" * 2500] * 2000)
+        with pytest.raises(ServiceError, match="asks for its key"):
+            Client(small.address, retries=0)._ask("/predict", {"smiles": ["C" * 1000] * 2000})
+    finally:
+        small.stop()
+
+
 def test_nobody_there_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(ServiceError, match="is the service running") as refused:
         Client("http://127.0.0.1:9", retries=0).health()
