@@ -47,6 +47,17 @@ def test_long_lists_go_in_pieces_and_keep_their_numbers(asking: Client) -> None:
     assert asking.predict([]) == []
 
 
+def test_every_model_of_a_panel_numbers_the_rows_of_a_long_list(start_server) -> None:
+    panel = start_server("--max-rows", "3", model="bbbp,mutagenicity")
+    try:
+        records = Client(panel.address).predict(["C"] * 7)
+    finally:
+        panel.stop()
+    assert [record["row"] for record in records] == list(range(7))
+    for name in ("bbbp", "mutagenicity"):
+        assert [record["models"][name]["row"] for record in records] == list(range(7))
+
+
 def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
     column = pd.Series([None, "CCO", float("nan"), pd.NA], index=[7, 3, 1, 1], dtype=object)
     records = asking.predict(column)

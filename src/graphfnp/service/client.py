@@ -131,7 +131,8 @@ class Client:
             some = slice(start, start + most)
             body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
             for record in json.loads(self._ask(path, body))["records"]:
-                record["row"] += start
+                for one in (record, *record.get("models", {}).values()):  # of a panel each model has a record
+                    one["row"] += start
                 if name == "graphs":
                     record["input"] = f"graph {record['row']}"
                 records.append(record)
