@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -150,6 +151,27 @@ def test_a_busy_service_is_asked_again_under_the_same_id(busy: str) -> None:
 def test_no_more_often_than_told(busy: str) -> None:
     with pytest.raises(ServiceError, match="rows wait"):
         Client(busy, retries=1).health()
+
+
+class Rude(BaseHTTPRequestHandler):
+    """Says what the path tells, and hangs up."""
+
+    said: ClassVar = {"/cut": b"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\n{}", "/ssh": b"SSH-2.0-x\r\n"}
+
+    def do_GET(self) -> None:
+        place = self.path.removesuffix("/health")
+        self.wfile.write(self.said.get(place, b"HTTP/1.0 200 OK\r\n\r\n<html>"))
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("place", ["cut", "ssh", "html"])
+def test_whatever_else_answers_is_an_error_of_the_service(place: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), Rude) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(ServiceError, match="is the service running"):
+            Client(f"http://127.0.0.1:{server.server_port}/{place}", retries=0).health()
 
 
 def test_the_client_needs_no_heavy_library() -> None:
