@@ -143,7 +143,8 @@ class Parts:
             self.folder.rmdir()
 
     def _forget(self) -> None:
-        ours = re.compile(rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?")
+        parts, output = rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?", re.escape(self.target.name)
+        ours = re.compile(rf"{parts}|{output}\.\d+\.tmp")
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
                 path.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -94,15 +95,15 @@ class Client:
 
     def rationales(self) -> list[dict[str, Any]]:
         """What the model looks for."""
-        return json.loads(self._ask("/rationales"))["rationales"]
+        return self._json("/rationales")["rationales"]
 
     def model(self) -> dict[str, Any]:
         """The model card."""
-        return json.loads(self._ask("/model"))
+        return self._json("/model")
 
     def health(self) -> dict[str, Any]:
         """``{"status": "ok", "model": ID}``; ServiceError if it is not ready."""
-        return json.loads(self._ask("/health"))
+        return self._json("/health")
 
     def metrics(self) -> str:
         """Prometheus text."""
@@ -130,12 +131,20 @@ class Client:
         for start in range(0, len(asked), most):
             some = slice(start, start + most)
             body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
-            for record in json.loads(self._ask(path, body))["records"]:
-                record["row"] += start
+            for record in self._json(path, body)["records"]:
+                for one in (record, *record.get("models", {}).values()):  # of a panel each model has a record
+                    one["row"] += start
                 if name == "graphs":
                     record["input"] = f"graph {record['row']}"
                 records.append(record)
         return records
+
+    def _json(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        content = self._ask(path, body)
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise ServiceError(0, f"what {self.address}{path} sends is no JSON", "no id") from None
 
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
         identity, content = uuid4().hex, None if body is None else json.dumps(body, default=_plain).encode()
@@ -149,7 +158,7 @@ class Client:
                 if error.code not in AGAIN or not left:
                     raise refused from None
                 time.sleep(min(float(wait), LONGEST_WAIT) if wait.isdigit() else 1.0)
-            except (URLError, OSError) as error:
+            except (URLError, OSError, HTTPException) as error:  # the last: cut short, or no HTTP at all
                 if not left:
                     raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
                 time.sleep(1.0)
@@ -166,7 +175,7 @@ def _plain(value: Any) -> Any:
 def _detail(error: HTTPError) -> str:
     try:
         return str(json.loads(error.read())["detail"])
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
         return str(error.reason)
 
 
