@@ -278,6 +278,12 @@ def test_a_long_chain_does_not_hold_up_a_split_by_scaffold():
     assert scaffold_of("CCc1ccccc1") == "c1ccccc1"
 
 
+def test_commas_in_a_quoted_name_are_no_delimiters(tmp_path):
+    content = '"SMILES";"IC50 (nM), mean, n = 3";label\nCCO;5;0\nCCN;7;1\nCCC;1;0\n'
+    assert table(tmp_path, content).graphs.y.tolist() == [0, 1, 0]
+    assert [chunk.texts for chunk in MoleculeFile(tmp_path / "my.csv").chunks()] == [("CCO", "CCN", "CCC")]
+
+
 @pytest.mark.parametrize("declared", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])
 def test_the_delimiter_that_a_spreadsheet_declares_is_no_row(declared, tmp_path):
     content = f"{declared}smiles;label\nCCO;0\nCC;1\n"

@@ -202,7 +202,8 @@ def _between(rows: list[list[str]]) -> list[list[str]]:
 def delimiter_of(first_line: str, kind: str) -> str:
     if declared := _DECLARED.fullmatch(first_line):
         return declared[1]
-    return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first_line.count)
+    between = re.sub(r'"[^"]*"', "", first_line)  # a quoted name may hold any
+    return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=between.count)
 
 
 def undeclared(lines: Iterable[str]) -> Iterator[str]:
