@@ -34,6 +34,16 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "model.zip"
 
 
+@pytest.mark.parametrize("lost", ["model.json", "*"])
+def test_what_somebody_tidied_up_in_the_cache_is_unpacked_again(lost: str, archive: Path) -> None:
+    folder = opened(archive)
+    for path in folder.glob(lost):
+        path.unlink()
+    if lost == "*":
+        folder.rmdir()
+    assert graphfnp.load_model(archive).id == graphfnp.load_model("bbbp").id
+
+
 def rewritten(archive: Path, change: Change) -> Path:
     with zipfile.ZipFile(archive) as packed:
         files = {name: packed.read(name) for name in packed.namelist()}

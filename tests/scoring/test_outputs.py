@@ -1,5 +1,6 @@
 """What is written is ours: never the input, never another's files; and what cannot be written is a sentence."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -148,6 +149,18 @@ def _linked(parts: Parts) -> None:
     elsewhere = parts.folder.parent / "elsewhere.part"
     parts._path(1).rename(elsewhere)
     parts._path(1).symlink_to(elsewhere)
+
+
+def test_a_lock_that_was_taken_away_keeps_nobody_out_and_is_none(tmp_path: Path, monkeypatch) -> None:
+    parts, flock = Parts(tmp_path / "out.csv"), fcntl.flock
+
+    def late(file, how: int) -> None:
+        (parts.folder / "lock").unlink()  # as the process does that has just ended
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(InvalidRun, match="another process"), parts.opened({}):
+        pass
 
 
 def test_a_link_in_the_place_of_the_folder_is_refused(molecule_run: Run, source: Path) -> None:

@@ -59,6 +59,15 @@ def test_every_model_of_a_panel_numbers_the_rows_of_a_long_list(start_server) ->
         assert [record["models"][name]["row"] for record in records] == list(range(7))
 
 
+def test_long_rows_go_in_pieces_of_as_many_bytes_as_the_service_takes(start_server) -> None:
+    small = start_server("--max-bytes", "2000")
+    try:
+        records = Client(small.address).predict(["C" * 100 + "O" * (k % 3) for k in range(50)])
+    finally:
+        small.stop()
+    assert [(record["row"], record["status"]) for record in records] == [(row, "ok") for row in range(50)]
+
+
 def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
     column = pd.Series([None, "CCO", float("nan"), pd.NA], index=[7, 3, 1, 1], dtype=object)
     records = asking.predict(column)
@@ -99,7 +108,7 @@ def test_why_a_large_request_is_refused_is_heard(start_server) -> None:
     small = start_server("--api-key", "key", "--max-bytes", "3000000")
     try:
         with pytest.raises(ServiceError, match="more than 3000000 bytes"):
-            Client(small.address, "key", retries=0).predict(["C" * 2500] * 2000)
+            Client(small.address, "key", retries=0)._ask("/predict", {"smiles": ["C" * 2500] * 2000})
         with pytest.raises(ServiceError, match="asks for its key"):
             Client(small.address, retries=0)._ask("/predict", {"smiles": ["C" * 1000] * 2000})
     finally:

@@ -52,9 +52,10 @@ class Rows:
         graphs, rows = self.graphs, self.rows
         if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
             return self
-        suspects = torch.where(graphs.sizes > most_atoms)[0].tolist()  # hydrogens may be among their nodes
-        reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
-        refused = {g: Problem(rows[g], graphs.text[g], why) for g, why in reasons.items() if isinstance(why, str)}
+        given = graphs.text if graphs.origin is None else [one.given for one in graphs.origin]
+        suspects = [g for g, text in enumerate(given) if len(text) > most_atoms]  # an atom takes a letter or more
+        reasons = {g: read_molecule(given[g], most_atoms) for g in suspects}
+        refused = {g: Problem(rows[g], given[g], why) for g, why in reasons.items() if isinstance(why, str)}
         if not refused:
             return self
         kept = [one for one in range(len(graphs)) if one not in refused]

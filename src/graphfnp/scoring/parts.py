@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -158,6 +159,8 @@ def _locked(path: Path, target: Path) -> Iterator[None]:
     with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # who had it has ended, and taken it away
+                raise BlockingIOError
         except OSError:
             raise InvalidRun(
                 f"{target}, which another process is writing now", "an output of its own", "wait, or choose another"

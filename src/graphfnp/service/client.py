@@ -30,7 +30,7 @@ class ServiceError(GraphFNPError):
 
 
 class Client:
-    """One service. Long lists are sent in pieces of ``most_rows``; a service that is busy is asked again.
+    """One service. Long lists are sent in pieces that it takes; a service that is busy is asked again.
 
     ``api_key`` goes with every request; ``retries`` is how often a busy or silent service is asked again.
     """
@@ -128,15 +128,20 @@ class Client:
         is_whole = given.get("mix") == "estimate" or "weighted" in given or "pick" in given
         most = len(asked) if is_whole else self._limits[limit]
         records: list[dict[str, Any]] = []
-        for start in range(0, len(asked), most):
+        start = 0
+        while start < len(asked):
             some = slice(start, start + most)
             body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
+            if most > 1 and not is_whole and len(_encoded(body)) > self._limits["most_bytes"]:
+                most //= 2
+                continue
             for record in self._json(path, body)["records"]:
                 for one in (record, *record.get("models", {}).values()):  # of a panel each model has a record
                     one["row"] += start
                 if name == "graphs":
                     record["input"] = f"graph {record['row']}"
                 records.append(record)
+            start += most
         return records
 
     def _json(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -147,7 +152,7 @@ class Client:
             raise ServiceError(0, f"what {self.address}{path} sends is no JSON", "no id") from None
 
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
-        identity, content = uuid4().hex, None if body is None else json.dumps(body, default=_plain).encode()
+        identity, content = uuid4().hex, None if body is None else _encoded(body)
         headers = {"Content-Type": "application/json", "X-Request-ID": identity, **self._key}
         for left in range(self.retries, -1, -1):
             try:
@@ -163,6 +168,10 @@ class Client:
                     raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
                 time.sleep(1.0)
         raise AssertionError("the last try returns or raises")
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, default=_plain).encode()
 
 
 def _plain(value: Any) -> Any:
