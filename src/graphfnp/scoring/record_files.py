@@ -119,7 +119,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             table = table.set_column(place, field, _guarded(table[place]))
-    return table.rename_columns(_guarded(pa.array(table.column_names, pa.string())).to_pylist())
+    return table.rename_columns(_guarded(column(table.column_names, pa.string())).to_pylist())
 
 
 def _guarded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
