@@ -17,13 +17,13 @@ from graphfnp.errors import InvalidRun
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[Path]:
+def atomic(path: Path, folder: Path | None = None) -> Iterator[Path]:
     """A name to write to; what is there when the block ends well takes the place of ``path`` in one step.
 
-    A reader sees the old file or the new one, never a part.
+    A reader sees the old file or the new one, never a part. The name is in ``folder``, by default beside ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{threading.get_ident()}.tmp")
+    temporary = (folder or path.parent) / f"{path.name}.{os.getpid()}{threading.get_ident()}.tmp"
     try:
         yield temporary
         with open(temporary, "r+b") as file:

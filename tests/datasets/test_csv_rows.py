@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfnp.datasets.table_files import QuoteNotes, csv_rows, read_text_table
+from graphfnp.datasets.table_files import QuoteNotes, csv_rows, read_text_table, text_table
 from graphfnp.scoring.rows import MoleculeFile
 
 TWELVE = [f"{'C' * (k + 1)},n{k}" for k in range(12)]
@@ -67,3 +67,15 @@ def test_a_quote_that_never_closes_costs_no_second_reading_of_a_long_file() -> N
     found, notes = rows_of("\n".join(lines * 2))
     assert len(found) == 10002
     assert notes.open == [1, 5002]
+
+
+def test_a_name_with_a_separator_of_unicode_begins_no_row_of_a_smi_file(tmp_path: Path) -> None:
+    path = tmp_path / "in.smi"
+    path.write_text("CCO a\u2028b\nCCN c\x0bd\nCO e\n")
+    (chunk,) = MoleculeFile(path).chunks()
+    assert list(read_text_table(path)["smiles"]) == list(chunk.texts) == ["CCO", "CCN", "CO"]
+
+
+def test_no_column_is_lost_under_the_name_of_another() -> None:
+    table = text_table(["a (column 3)", "a", "a"], [["1", "2", "3"]])
+    assert [table[name] for name in table.names] == [["1"], ["2"], ["3"]]

@@ -16,6 +16,7 @@ from graphfnp.datasets.load import load
 from graphfnp.datasets.split import scaffold_of
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
+from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.scoring.rows import MoleculeFile
 
 PLAIN = "smiles,label\nCCO,0\nc1ccccc1,1\nC(,1\nCC,0\n"
@@ -113,6 +114,14 @@ def test_missing_columns_are_named(tmp_path):
     with pytest.raises(InvalidConfig, match="one of smiles, label"):
         table(tmp_path, PLAIN, label="lable")
     assert len(table(tmp_path, "smiles,weight\nCCO,1\n", allow_unlabelled=True).graphs) == 1
+
+
+def test_measured_values_under_a_usual_name_are_no_labels_where_none_are_needed(tmp_path):
+    dataset = table(tmp_path, "smiles,Activity\nCCO,5.31\nCCN,6.2\n", allow_unlabelled=True)
+    assert dataset.graphs.y.tolist() == [UNLABELLED] * 2
+    assert dataset.facts["label column"] == "none"
+    with pytest.raises(InvalidConfig, match=r"numbers such as 5.31"):
+        table(tmp_path, "smiles,Activity\nCCO,5.31\nCCN,6.2\n", label="Activity", allow_unlabelled=True)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +276,12 @@ def test_a_long_chain_does_not_hold_up_a_split_by_scaffold():
     assert scaffold_of("C" * 3000) == ""  # RDKit alone: half a minute
     assert time.process_time() - started < 2
     assert scaffold_of("CCc1ccccc1") == "c1ccccc1"
+
+
+def test_commas_in_a_quoted_name_are_no_delimiters(tmp_path):
+    content = '"SMILES";"IC50 (nM), mean, n = 3";label\nCCO;5;0\nCCN;7;1\nCCC;1;0\n'
+    assert table(tmp_path, content).graphs.y.tolist() == [0, 1, 0]
+    assert [chunk.texts for chunk in MoleculeFile(tmp_path / "my.csv").chunks()] == [("CCO", "CCN", "CCC")]
 
 
 @pytest.mark.parametrize("declared", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])

@@ -1,9 +1,11 @@
-"""The README's table of NLL says what the cells say."""
+"""The README's numbers are those of the cells."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from graphfnp.experiments.claims import places
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES
@@ -29,3 +31,26 @@ def test_the_readme_prints_the_mean_nll_of_complete_rows():
             raw, soft = map(float, cell.split(" / "))
             assert raw == pytest.approx(entry["nll_raw_mean"], abs=6e-4), (dataset, head)
             assert soft == pytest.approx(entry["nll_mean"], abs=6e-4), (dataset, head)
+
+
+def test_the_readme_counts_single_models_that_are_ahead_with_a_temperature():
+    text, words = " ".join((ROOT / "README.md").read_text().split()), {"four": 4, "eleven": 11}
+    results = Results(ROOT / "results" / "cells")
+    ahead = {
+        (place.dataset, backbone): len(place.ahead)
+        for backbone in ("gcn", "gat")
+        for place in places(results, "nll", backbone)
+    }
+    assert words[re.search(r"(\w+) single models are ahead on Graph-SST2", text)[1]] == ahead["sst2", "gcn"]
+    gcn, gat = re.search(r"(\w+) single models are ahead on Mutagenicity \(with a GAT: (\w+)\)", text).groups()
+    assert (words[gcn], words[gat]) == (ahead["mutagenicity", "gcn"], ahead["mutagenicity", "gat"])
+
+
+def test_the_readme_says_what_focal_loss_has_that_learns_from_parts():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = re.search(
+        r"focal loss that does so too has, without a temperature, (\.\d+) on BBBP and (\.\d+) on BACE", text
+    )
+    found = summaries(TABLES["parts"], Results(ROOT / "results" / "cells"))
+    raw = {one["dataset"]: one["nll_raw_mean"] for one in found if one["method"] == "focal, parts" and one["complete"]}
+    assert [float(number) for number in said.groups()] == pytest.approx([raw["bbbp"], raw["bace"]], abs=6e-4)

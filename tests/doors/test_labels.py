@@ -97,6 +97,20 @@ def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> No
     assert "12 of 28 graphs were trained on" in told
 
 
+def test_a_file_that_calls_all_its_rows_test_rows_is_judged_and_predicted(run: Path, capsys) -> None:
+    pd.read_csv(foreign(run.parent)).assign(split="test").to_csv(run.parent / "test.csv", index=False)
+    printed, _ = said(capsys, "evaluate", run, run.parent / "test.csv", "--json")
+    assert json.loads(printed)["num_graphs"] == 16
+    assert len(json.loads(said(capsys, "predict", run, run.parent / "test.csv", "--json")[0])) == 28
+
+
+def test_the_label_mix_of_another_file_is_told_beside_the_one_assumed(run: Path, capsys) -> None:
+    frame = pd.read_csv(foreign(run.parent)).query("label == 'other' or smiles == 'NCF'")
+    frame.to_csv(run.parent / "mostly.csv", index=False)
+    table = " ".join(said(capsys, "evaluate", run, run.parent / "mostly.csv")[0].split())
+    assert "these graphs have amine 11.1 %, other 88.9 %" in table
+
+
 def test_file_of_training_graphs_alone_is_refused(run: Path, capsys) -> None:
     seen = Run(run).dataset().train
     kinds = [("amine", "other")[y] for y in seen.y.tolist()]
@@ -144,6 +158,17 @@ def test_each_fact_of_a_file_with_bad_rows_is_said_once(tmp_path: Path, capsys) 
     for fact in ("48 graphs", "no 24", "2 rows could not be read", "row 0: 'C(': SMILES Parse Error"):
         assert told.count(fact) == 1
     assert told.count("C" * 70) == 1  # of five hundred
+
+
+def test_without_a_test_part_the_measures_are_said_to_be_of_validation(tmp_path: Path, capsys) -> None:
+    parts = ["train", "train", "valid"] * 16
+    labels = ["amine" if one[-1] == "N" else "other" for one in MOLECULES]
+    pd.DataFrame({"smiles": MOLECULES, "label": labels, "split": parts}).to_csv(tmp_path / "in.csv", index=False)
+    words = [one for one in TINY if one not in ("--split", "random")]
+    printed, _ = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *words)
+    assert "in.csv, validation part" in printed
+    _, told = said(capsys, "evaluate", tmp_path / "run", code=2)
+    assert "write --part validation" in told
 
 
 def test_a_file_without_one_readable_row_is_refused_with_the_reason(tmp_path: Path, capsys) -> None:

@@ -134,3 +134,10 @@ def test_mean_probability_is_the_rate_of_a_rare_class(method: str, data_folder: 
     assert mean == pytest.approx(float((test.y == 1).float().mean()), abs=0.02)
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["ece_positive_class"] < metrics["ece_positive_class_floor"] + 0.03
+
+
+def test_the_mix_of_the_training_data_by_name_is_the_model_itself(capsys: pytest.CaptureFixture) -> None:
+    """Its shares as they are told, to six digits, are no other mix: nothing that was measured is lost."""
+    usual, _ = said(capsys, "predict", "bbbp", "CCO", "--json")
+    assert said(capsys, "predict", "bbbp", "CCO", "--json", "--mix", "training")[0] == usual
+    assert said(capsys, "predict", "bbbp", "CCO", "--json", "--mix", "permeable=0.839362")[0] == usual

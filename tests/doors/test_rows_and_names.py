@@ -128,6 +128,14 @@ def test_eighty_columns_show_whole_class_names_sets_and_domain(messy: Path, caps
     assert "also possible" in shown
 
 
+def test_a_set_without_the_class_named_does_not_look_like_both_classes(messy: Path, capsys) -> None:
+    words = ("predict", "bbbp", messy, "--mix", "permeable=0.2")
+    caffeine = json.loads(said(capsys, *words, "--json")[0])[3]
+    assert (caffeine["class"], caffeine["conformal_set"]) == ("non-permeable", ["permeable"])
+    (line,) = [line for line in said(capsys, *words)[0].splitlines() if "caffeine" in line]
+    assert "only" in line
+
+
 def test_nothing_is_drawn_where_nothing_is_linked(tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (record,) = json.loads(said(capsys, "explain", "bbbp", "NC(=O)NO", "--json", "-o", "why")[0])

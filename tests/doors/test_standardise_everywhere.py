@@ -52,6 +52,13 @@ def test_every_door_standardises_as_training_did(tmp_path: Path, capsys: pytest.
     shown = json.loads(said(capsys, "predict", folder, SALT, "--json")[0])[0]
     assert (shown["input"], shown["standardised"]) == (SALT, ACID)
     assert f"{shown['probability']:g}" == given["probability"]
+    for ending in ("csv", "json"):  # as a stream and at once
+        said(capsys, "predict", folder, tmp_path / "in.csv", "-o", tmp_path / f"small.{ending}", "--max-atoms", 4)
+    large, standard = _records(tmp_path / "small.csv")[:2]
+    assert [json.loads((tmp_path / "small.json").read_text())[0][name] for name in ("input", "status", "reason")] == [
+        large[name] for name in ("input", "status", "reason")
+    ]
+    assert (large["input"], large["status"], standard["status"]) == (SALT, "failed", "ok")
     others = [f"{'C' * n}C(=O)[O-].[K+],1" for n in range(1, 21)] + [f"{'C' * n}S,0" for n in range(1, 21)]
     (tmp_path / "others.csv").write_text("\n".join(["smiles,label", *others]) + "\n")
     _, told = said(capsys, "calibrate", folder, tmp_path / "others.csv", "-o", tmp_path / "calibrated")

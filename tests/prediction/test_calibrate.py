@@ -109,6 +109,14 @@ def test_cross_fitting_is_not_the_fit_on_all():
     assert not torch.allclose(after.probabilities, predict(calibrate(model, graphs, "isotonic"), graphs).probabilities)
 
 
+def test_the_forecast_holds_back_for_sets_what_the_fit_holds_back():
+    model, graphs = trained(), shapes(45, seed=2)  # 15 of each class: of 7 that are held back none can be ruled out
+    fitted = calibrate(model, graphs, conformal_share=0.5)
+    assert conformal_sets(fitted, predict(fitted, graphs)).all()
+    assert cross_fitted(model, graphs, conformal_share=0.5)[2].all()
+    assert not cross_fitted(model, graphs)[2].all()
+
+
 def test_graphs_of_one_class_and_wrong_names_are_refused():
     model = trained()
     with pytest.raises(InvalidGraphs, match="ring 4, path 0"):

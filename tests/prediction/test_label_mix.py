@@ -58,6 +58,11 @@ def test_confusion_by_hand():
     assert mix_by_confusion(held_out, torch.zeros(6, dtype=torch.long), probabilities) is None
 
 
+def test_a_model_that_always_guesses_one_class_tells_no_label_mix():
+    always = torch.tensor([[0.9, 0.1]] * 6)
+    assert mix_by_confusion(always, torch.tensor([0, 0, 0, 0, 1, 1]), always) is None
+
+
 def test_shares_and_their_distance_by_hand():
     assert label_shares(torch.tensor([0, 1, 1, 1, -1]), 3) == (0.25, 0.75, 0.0)
     assert mix_distance((0.25, 0.75), (0.5, 0.5)) == 0.25

@@ -175,6 +175,13 @@ def test_metrics_that_could_not_be_computed_are_left_out(tmp_path: Path):
     assert "None" not in found.text
 
 
+def test_a_set_without_the_class_named_is_said_to_be_without_it(tmp_path: Path):
+    report = three_classes(3)
+    without = torch.ones(3, 3, dtype=torch.bool).scatter(1, report.predictions.label[:, None], False)
+    text = outline(write_report(replace(report, conformal_sets=without), tmp_path)).text
+    assert text.count("set: only ") == 3
+
+
 def test_graph_far_from_all_rationales_says_so(tmp_path: Path):
     report = three_classes(3, known=False)
     found = Rationales(report.embedding, torch.arange(3), (Structure((0, 0), ((0, 1, 0),)), None, None))

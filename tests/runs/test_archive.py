@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,8 @@ from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.runs.archive import opened
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
-from graphfnp.runs.run import Plan, execute
+from graphfnp.runs.card import card_text, model_card
+from graphfnp.runs.run import Plan, Run, execute
 from graphfnp.training.config import TrainingConfig
 
 Change = Callable[[dict[str, bytes]], dict[str, bytes]]
@@ -30,6 +32,16 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def archive(tmp_path: Path) -> Path:
     graphfnp.export("bbbp", tmp_path / "model.zip")
     return tmp_path / "model.zip"
+
+
+@pytest.mark.parametrize("lost", ["model.json", "*"])
+def test_what_somebody_tidied_up_in_the_cache_is_unpacked_again(lost: str, archive: Path) -> None:
+    folder = opened(archive)
+    for path in folder.glob(lost):
+        path.unlink()
+    if lost == "*":
+        folder.rmdir()
+    assert graphfnp.load_model(archive).id == graphfnp.load_model("bbbp").id
 
 
 def rewritten(archive: Path, change: Change) -> Path:
@@ -51,6 +63,24 @@ def test_the_model_that_comes_out_is_the_one_that_went_in(archive: Path, capsys:
     assert is_bundled(run)  # nobody writes into what was unpacked
     assert own_folder(run) == Path("runs/bbbp")
     assert Path("runs/bbbp/explanation/explanation.html").is_file()
+
+
+def test_measures_of_an_earlier_calibration_are_not_those_of_the_model(tmp_path: Path) -> None:
+    shutil.copytree(open_run("bbbp").folder, "mine")
+    before = model_card(Run(tmp_path / "mine"))
+    assert before["measures"]["ece"] == pytest.approx(0.291, abs=1e-3)
+    rows = [
+        f"{'C' * n}{end},{label}" for n in range(9, 25) for end, label in (("F", "permeable"), ("O", "non-permeable"))
+    ]
+    Path("mine.csv").write_text("\n".join(["smiles,label", *rows]))
+    with pytest.raises(SystemExit) as end:
+        main(["calibrate", "mine", "mine.csv", "--smiles", "smiles", "--label", "label"])
+    assert not end.value.code
+    card = model_card(Run(tmp_path / "mine"))
+    assert card["measures"] == {}
+    assert "coverage" not in card["conformal"]
+    assert card["data"]["class_shares"] == before["data"]["class_shares"]
+    assert "on 32 graphs: mine.csv" in card_text(card)
 
 
 def test_a_model_in_memory_is_exported_under_the_name_of_the_file() -> None:

@@ -98,6 +98,7 @@ def test_a_record_that_is_none_is_refused(folder: Path, content: str) -> None:
     [
         lambda record: record.update(format=99),
         lambda record: record.update(method="oracle"),
+        lambda record: record.update(method=["graphfnp"]),
         lambda record: record.update(sha256="0" * 64),
         lambda record: record.pop("sha256"),
         lambda record: record.pop("settings"),
@@ -112,8 +113,9 @@ def test_a_record_that_is_none_is_refused(folder: Path, content: str) -> None:
         lambda record: record["calibration"].update(magic=1),
     ],
     ids=[
-        "format", "method", "hash", "no hash", "no settings", "another width", "unknown setting", "no number",
-        "no schema", "no classes", "unknown fact", "fewer classes", "no calibration", "unknown calibration",
+        "format", "method", "no name", "hash", "no hash", "no settings", "another width", "unknown setting",
+        "no number", "no schema", "no classes", "unknown fact", "fewer classes", "no calibration",
+        "unknown calibration",
     ],
 )  # fmt: skip
 def test_a_tampered_record_is_refused_with_what_to_do(folder: Path, change: Callable[[dict], object]) -> None:

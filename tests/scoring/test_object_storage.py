@@ -8,7 +8,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
 from graphfnp.runs.run import Run
-from graphfnp.scoring.object_storage import address_of
+from graphfnp.scoring.object_storage import address_of, fetched
 from graphfnp.scoring.score_file import score_file
 
 
@@ -63,6 +63,28 @@ def test_what_was_interrupted_goes_on(molecule_run, broken_file, expected, cache
     score_file(molecule_run.model, broken_file, target, watch=watch)
     assert max(seen) >= 300
     assert fsspec.filesystem("memory").cat("/bucket/out.csv").count(b"\n") == expected["csv"].count(b"\n")
+
+
+def test_two_runs_may_read_one_address(molecule_run, broken_file, expected, cache, tmp_path: Path) -> None:
+    source = "memory://bucket/in.csv"
+    with fsspec.open(source, "wb") as file:
+        file.write(broken_file.read_bytes())
+    with fetched(source) as mine:
+        score_file(molecule_run.model, source, tmp_path / "other.csv")
+        assert Path(mine).read_bytes() == broken_file.read_bytes()
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("source", ["memory://bucket/in.csv", "file:///{}", "{}"])
+def test_an_address_that_is_the_input_is_never_the_output(source: str, molecule_run, broken_file) -> None:
+    source, content = source.format(broken_file), broken_file.read_bytes()
+    target = source if "://" in source else f"file://{source}"
+    with fsspec.open(source, "wb") as file:
+        file.write(content)
+    with pytest.raises(InvalidConfig, match="overwrite the input"):
+        score_file(molecule_run.model, source, target)
+    with fsspec.open(source, "rb") as file:
+        assert file.read() == content
 
 
 def test_what_cannot_be_opened_is_said_before_the_work(molecule_run, broken_file) -> None:

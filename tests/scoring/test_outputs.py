@@ -1,5 +1,6 @@
 """What is written is ours: never the input, never another's files; and what cannot be written is a sentence."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.runs.run import Run
+from graphfnp.scoring import record_files
 from graphfnp.scoring import score_file as module
 from graphfnp.scoring.parts import Parts
 from graphfnp.scoring.record_files import check_target, without_formulas
@@ -97,6 +99,22 @@ def test_files_of_others_in_the_folder_of_parts_stay(molecule_run: Run, source: 
     assert len(pd.read_csv(target)) == 2
 
 
+def test_what_a_killed_process_had_begun_to_write_does_not_stay(molecule_run: Run, source: Path, monkeypatch) -> None:
+    target, begun = source.with_name("out.csv"), list[Path]()
+
+    def killed(temporary: Path, *_) -> None:
+        begun.append(temporary)
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(record_files, "_write_csv", killed)
+        with pytest.raises(Stopped):
+            score_file(molecule_run.model, source, target)
+    begun[0].with_name("out.csv.123.tmp").write_text("half")  # what a kill of another process leaves
+    score_file(molecule_run.model, source, target)
+    assert {path.name for path in source.parent.iterdir()} == {"in.csv", "out.csv", "out.csv.about.json"}
+
+
 def test_a_part_in_the_wrong_place_is_not_believed(molecule_run: Run, tmp_path: Path, small_chunks) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("smiles\n" + "".join(f"{'C' * (k % 7 + 1)}\n" for k in range(48)))
@@ -131,6 +149,18 @@ def _linked(parts: Parts) -> None:
     elsewhere = parts.folder.parent / "elsewhere.part"
     parts._path(1).rename(elsewhere)
     parts._path(1).symlink_to(elsewhere)
+
+
+def test_a_lock_that_was_taken_away_keeps_nobody_out_and_is_none(tmp_path: Path, monkeypatch) -> None:
+    parts, flock = Parts(tmp_path / "out.csv"), fcntl.flock
+
+    def late(file, how: int) -> None:
+        (parts.folder / "lock").unlink()  # as the process does that has just ended
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(InvalidRun, match="another process"), parts.opened({}):
+        pass
 
 
 def test_a_link_in_the_place_of_the_folder_is_refused(molecule_run: Run, source: Path) -> None:
@@ -185,8 +215,39 @@ def test_texts_that_a_spreadsheet_would_run_are_guarded(molecule_run: Run, tmp_p
     assert pd.read_parquet(tmp_path / "out.parquet")["input"].tolist() == cells
 
 
+def test_a_name_of_a_column_that_a_spreadsheet_would_run_is_guarded(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    pd.DataFrame({"smiles": ["CCO"], "=1+2": ["a"]}).to_csv(source, index=False)
+    score_file(molecule_run.model, source, target)
+    assert pd.read_csv(target).columns[1] == "'=1+2"
+    score_file(molecule_run.model, source, target, raw=True)
+    assert pd.read_csv(target).columns[1] == "=1+2"
+
+
 def test_numbers_stay_numbers() -> None:
     table = pa.table({"number": [-1.5, 2.0, None], "text": ["-1+1", "-1", "\tx"], "plain": ["a", "b", "c"]})
     found = without_formulas(table).to_pydict()
     assert found == {"number": [-1.5, 2.0, None], "text": ["'-1+1", "-1", "'\tx"], "plain": ["a", "b", "c"]}
     assert json.dumps(found["number"]) == "[-1.5, 2.0, null]"
+
+
+# ---------------------------------------------------------------- an input that somebody writes to
+
+
+@pytest.mark.parametrize("later", [range(40), range(20), range(1, 31)], ids=["grown", "cut", "shifted"])
+def test_records_never_stand_beside_rows_that_came_later(
+    later: range, molecule_run: Run, tmp_path: Path, small_chunks
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+
+    def write(numbers: range) -> None:
+        lines = [f"{'C' * (number + 1)},{number}\n" for number in numbers]
+        source.write_text("".join(["smiles,number\n", *lines]))
+
+    write(range(30))
+    with pytest.raises(InvalidRun, match="changed while it was scored"):
+        score_file(molecule_run.model, source, target, watch=lambda *_: write(later))
+    assert not target.exists()
+    assert score_file(molecule_run.model, source, target).rows == len(later)
+    found = pd.read_csv(target)
+    assert (found["smiles"] == found["input"]).all()

@@ -103,6 +103,14 @@ def test_an_empty_line_between_rows_is_a_row(tmp_path: Path) -> None:
     assert chunk.texts == ("CCO", "", "CCN")
 
 
+@pytest.mark.parametrize("first", ["   ", ",,", "\t"])
+def test_a_line_of_blanks_or_commas_above_the_header_is_not_the_header(first: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(f"{first}\nid,name,smiles\n1,a,CCO\n2,b,CCN\n")
+    file = MoleculeFile(tmp_path / "in.csv")
+    (chunk,) = file.chunks()
+    assert (file.schema.names, chunk.texts) == (["id", "name", "smiles"], ("CCO", "CCN"))
+
+
 def test_one_open_quote_swallows_no_row(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text('smiles,name\nCCO,"a\nCCN,b\nCO,c\n')
     (chunk,) = MoleculeFile(tmp_path / "in.csv").chunks()

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,26 @@ def test_long_lists_go_in_pieces_and_keep_their_numbers(asking: Client) -> None:
     assert asking.predict([]) == []
 
 
+def test_every_model_of_a_panel_numbers_the_rows_of_a_long_list(start_server) -> None:
+    panel = start_server("--max-rows", "3", model="bbbp,mutagenicity")
+    try:
+        records = Client(panel.address).predict(["C"] * 7)
+    finally:
+        panel.stop()
+    assert [record["row"] for record in records] == list(range(7))
+    for name in ("bbbp", "mutagenicity"):
+        assert [record["models"][name]["row"] for record in records] == list(range(7))
+
+
+def test_long_rows_go_in_pieces_of_as_many_bytes_as_the_service_takes(start_server) -> None:
+    small = start_server("--max-bytes", "2000")
+    try:
+        records = Client(small.address).predict(["C" * 100 + "O" * (k % 3) for k in range(50)])
+    finally:
+        small.stop()
+    assert [(record["row"], record["status"]) for record in records] == [(row, "ok") for row in range(50)]
+
+
 def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
     column = pd.Series([None, "CCO", float("nan"), pd.NA], index=[7, 3, 1, 1], dtype=object)
     records = asking.predict(column)
@@ -81,6 +102,17 @@ def test_a_refusal_says_why_and_names_the_request(asking: Client) -> None:
         asking.predict("CCO", level=2.0)
     assert refused.value.status == 422
     assert len(refused.value.request_id) == 32
+
+
+def test_why_a_large_request_is_refused_is_heard(start_server) -> None:
+    small = start_server("--api-key", "key", "--max-bytes", "3000000")
+    try:
+        with pytest.raises(ServiceError, match="more than 3000000 bytes"):
+            Client(small.address, "key", retries=0)._ask("/predict", {"smiles": ["C" * 2500] * 2000})
+        with pytest.raises(ServiceError, match="asks for its key"):
+            Client(small.address, retries=0)._ask("/predict", {"smiles": ["C" * 1000] * 2000})
+    finally:
+        small.stop()
 
 
 def test_nobody_there_is_an_error_that_says_what_to_do() -> None:
@@ -128,6 +160,27 @@ def test_a_busy_service_is_asked_again_under_the_same_id(busy: str) -> None:
 def test_no_more_often_than_told(busy: str) -> None:
     with pytest.raises(ServiceError, match="rows wait"):
         Client(busy, retries=1).health()
+
+
+class Rude(BaseHTTPRequestHandler):
+    """Says what the path tells, and hangs up."""
+
+    said: ClassVar = {"/cut": b"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\n{}", "/ssh": b"SSH-2.0-x\r\n"}
+
+    def do_GET(self) -> None:
+        place = self.path.removesuffix("/health")
+        self.wfile.write(self.said.get(place, b"HTTP/1.0 200 OK\r\n\r\n<html>"))
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("place", ["cut", "ssh", "html"])
+def test_whatever_else_answers_is_an_error_of_the_service(place: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), Rude) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(ServiceError, match="is the service running"):
+            Client(f"http://127.0.0.1:{server.server_port}/{place}", retries=0).health()
 
 
 def test_the_client_needs_no_heavy_library() -> None:

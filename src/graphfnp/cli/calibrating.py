@@ -74,7 +74,7 @@ def calibrate_run(
         return
     if source is not None:
         console.print(_table(facts, f"{chosen} calibration on {source}"))
-        console.print("after: every graph judged by a fit on four fifths of the others", style="dim")
+        console.print("after: every fifth of the graphs judged by a fit on the other four", style="dim")
         say(mix_line(model), "dim", console)
         say(f"sets: {facts['conformal']['guarantee']}", "dim", console)
     if decision is not None:
@@ -102,7 +102,7 @@ def _refitted(
     graphs, left_out = unseen_graphs(run, source, options, data, seed)
     if left_out:
         note(f"{left_out}, and are left out of the calibration")
-    before, after, sets = cross_fitted(run.model, graphs, kind, seed=seed)
+    before, after, sets = cross_fitted(run.model, graphs, kind, seed=seed, conformal_share=share)
     fitted = calibrate(run.model, graphs, kind, share, seed)
     if fitted.provenance is not None:
         part = f"{Path(source).name}, each fifth by a fit on the others"

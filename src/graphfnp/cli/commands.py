@@ -22,6 +22,7 @@ from graphfnp.graphs.matching import matching
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
+from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
@@ -162,9 +163,9 @@ def _train(
     page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
         return metrics
-    out.print(
-        metrics_table(metrics, f"{plan.method} on {loaded.name}, test part ({time.perf_counter() - started:.0f} s)")
-    )
+    part = metrics["label_shift"]["estimated"]["part"]  # that of validation where there is no test part
+    title = f"{plan.method} on {loaded.name}, {part} part ({time.perf_counter() - started:.0f} s)"
+    out.print(metrics_table(metrics, title))
     say(f"run     {folder}", console=out)
     if page:
         say(f"report  {page}", console=out)
@@ -202,10 +203,17 @@ def evaluate_run(
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
     dataset, seed = run.dataset(data) if source is None else None, run.plan.seed
+    if dataset is not None and not len(getattr(dataset.split, part)):
+        there = [one for one in PARTS if len(getattr(dataset.split, one))]
+        raise InvalidConfig(
+            f"--part {part}, in which {folder} has no graphs", f"one of {', '.join(there)}",
+            f"write --part {there[-1]}, or give labelled graphs of another file",
+        )  # fmt: skip
     graphs, left_out = (
         (getattr(dataset, part), "") if source is None else unseen_graphs(run, source, options, data, seed)
     )
     model = model_for_mix(weighted_for(run.model, graphs) if weighted else run.model, mix, graphs)
+    own_mix = None
     if dataset is not None:
         title, metrics = f"on {run.plan.dataset}, {part} part", evaluate_part(model, dataset, part, seed=seed)
         if part == "test" and mix is None and not weighted and not is_bundled(run):
@@ -213,12 +221,13 @@ def evaluate_run(
     else:
         judged, title = labelled(matching(graphs, model.classifier.schema)), f"of {run.plan.dataset} on {source}"
         metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
+        own_mix = label_shares(judged.y, judged.num_classes)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))
         return
     if left_out:
         note(f"{left_out}, and are left out")
-    out.print(metrics_table(metrics, f"{run.plan.method} {title}"))
+    out.print(metrics_table(metrics, f"{run.plan.method} {title}", own_mix))
 
 
 def write_run_report(folder: Path, mix: str | None, data: Path | None) -> None:

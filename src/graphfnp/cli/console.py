@@ -86,8 +86,11 @@ def number(value: Any) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
-    """The measures a reader asks for first, each with what it is compared with."""
+def metrics_table(metrics: Mapping[str, Any], title: str, own_mix: Sequence[float] | None = None) -> Table:
+    """The measures a reader asks for first, each with what it is compared with.
+
+    ``own_mix`` are the class shares of the graphs judged, where no label shift among the measures says them.
+    """
     table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
     low, high = metrics.get("ece_interval") or (None, None)
     always = (
@@ -104,7 +107,7 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     table.add_row("NLL", number(metrics.get("nll")), "lower is better")
     table.add_row("Brier", number(metrics.get("brier")), "lower is better; 0 to 2")
     if metrics.get("label_mix"):
-        table.add_row("label mix", "", escape(_mix_told(metrics)))
+        table.add_row("label mix", "", escape(_mix_told(metrics, own_mix)))
     if metrics.get("conformal"):
         table.add_row(*conformal_row(metrics["conformal"]))
     if metrics.get("decision"):
@@ -121,12 +124,12 @@ def metrics_table(metrics: Mapping[str, Any], title: str) -> Table:
     return table
 
 
-def _mix_told(metrics: Mapping[str, Any]) -> str:
+def _mix_told(metrics: Mapping[str, Any], own: Sequence[float] | None) -> str:
     """The mix that the probabilities assume, and that of the graphs judged where it is another."""
     from graphfnp.prediction.label_mix import mix_told
 
-    shift = metrics.get("label_shift")
-    own = shift["shares"].get(shift["estimated"]["part"]) if shift else None
+    if shift := metrics.get("label_shift"):
+        own = shift["shares"].get(shift["estimated"]["part"])
     return "; ".join(filter(None, mix_told(metrics["label_mix"], own, _names(metrics))))
 
 

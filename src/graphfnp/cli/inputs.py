@@ -52,9 +52,10 @@ class Rows:
         graphs, rows = self.graphs, self.rows
         if graphs is None or graphs.text is None or not reads_smiles(graphs.schema):
             return self
-        suspects = torch.where(graphs.sizes > most_atoms)[0].tolist()  # hydrogens may be among their nodes
-        reasons = {one: read_molecule(graphs.text[one], most_atoms) for one in suspects}
-        refused = {g: Problem(rows[g], graphs.text[g], why) for g, why in reasons.items() if isinstance(why, str)}
+        given = graphs.text if graphs.origin is None else [one.given for one in graphs.origin]
+        suspects = [g for g, text in enumerate(given) if len(text) > most_atoms]  # an atom takes a letter or more
+        reasons = {g: read_molecule(given[g], most_atoms) for g in suspects}
+        refused = {g: Problem(rows[g], given[g], why) for g, why in reasons.items() if isinstance(why, str)}
         if not refused:
             return self
         kept = [one for one in range(len(graphs)) if one not in refused]
@@ -76,9 +77,9 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
             "a file, folder or dataset of graphs: the model knows graphs, and reads no SMILES",
             "check the spelling",
         )
-    loaded = load(
-        source, data=data, seed=seed, smiles=smiles, allow_unlabelled=True, standardise=schema.standardise,
-        features=schema.descriptors,
+    loaded = load(  # whatever its parts are called, all of them are asked for; so below
+        source, data=data, seed=seed, split="random", smiles=smiles, allow_unlabelled=True,
+        standardise=schema.standardise, features=schema.descriptors,
     )  # fmt: skip
     own = list(range(len(loaded.graphs))) if loaded.rows is None else loaded.rows.tolist()
     if schema.has_atom_features or not reads_smiles(schema) or not loaded.graphs.schema.has_atom_features:
@@ -112,7 +113,7 @@ def unseen_graphs(
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
-    loaded = checked_rows(load(source, data=data, seed=seed, **chosen))
+    loaded = checked_rows(load(source, data=data, seed=seed, split="random", **chosen))
     for one in loaded.facts.get("notes", "").splitlines():
         note(one)
     if loaded.problems:

@@ -85,7 +85,7 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
     with (
         files_for_streams(request.source, request.target) as (source, target),
         fetched(source) as here,
-        nullcontext() if target is None else sent(target) as written,
+        nullcontext() if target is None else sent(target, source) as written,
     ):
         counts = _predicted(folder, replace(request, source=here, target=written))
     if address := address_of(request.target):

@@ -74,13 +74,14 @@ def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def also_possible(record: Mapping[str, Any]) -> str:
-    """The classes of the conformal set beside the predicted one."""
+    """The classes of the conformal set beside the predicted one; "only" them, where that one is ruled out."""
     if record["conformal_set"] is None:
         return "-"
     if not record["conformal_set"]:
         return NO_CLASS
     others = [name for name in record["conformal_set"] if name != record["class"]]
-    return ", ".join(others) or "-"
+    only = "" if record["class"] in record["conformal_set"] else "only "
+    return only + ", ".join(others) or "-"
 
 
 def spread(record: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from graphfnp.cli.console import err, out, say
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.outstanding import outstanding
-from graphfnp.experiments.overview import render_claims, render_outstanding
+from graphfnp.experiments.overview import claim_parts, render_outstanding
 from graphfnp.experiments.render import Part, missing, parts
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import costs, summaries
@@ -37,9 +37,12 @@ def open_results(folder: Path | None, new: bool = False) -> Results:
 
 
 # What is read off all tables at once: as Markdown, and as JSON.
-WHOLE: dict[str, tuple[Callable[[Results], str], Callable[[Results], list[dict[str, Any]]]]] = {
-    "claims": (render_claims, lambda results: [claim.to_json() for claim in claims(results)]),
-    "missing": (render_outstanding, lambda results: [one.to_json() for one in outstanding(TABLES.values(), results)]),
+WHOLE: dict[str, tuple[Callable[[Results], list[str | Part]], Callable[[Results], list[dict[str, Any]]]]] = {
+    "claims": (claim_parts, lambda results: [claim.to_json() for claim in claims(results)]),
+    "missing": (
+        lambda results: [render_outstanding(results)],
+        lambda results: [one.to_json() for one in outstanding(TABLES.values(), results)],
+    ),
 }
 
 
@@ -70,7 +73,8 @@ def show(name: str | None, which: Mapping[str, Any], results: Results) -> None:
     if name is None or name in WHOLE:
         refuse_filters(name, which)
     if name in WHOLE:
-        out.print(Markdown(WHOLE[name][0](results)))
+        for shown in WHOLE[name][0](results):
+            show_part(shown) if isinstance(shown, Part) else out.print(Markdown(shown))
         return
     if name is not None:
         table = chosen(name, which)

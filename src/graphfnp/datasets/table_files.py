@@ -142,7 +142,7 @@ def read_text_table(path: Path) -> TextTable:
     if kind in (".sdf", ".sd"):
         return _sdf(path, text, notes)
     if kind in (".smi", ".smiles"):
-        rows = _between([line.strip().split(None, 1) for line in text.splitlines()])
+        rows = _between([line.strip().split(None, 1) for line in io.StringIO(text, newline="")])
         if rows and rows[0][0].lower() == "smiles":
             rows = rows[1:]
         return replace(text_table(["smiles", "name"], rows, notes), smiles="smiles")
@@ -202,7 +202,8 @@ def _between(rows: list[list[str]]) -> list[list[str]]:
 def delimiter_of(first_line: str, kind: str) -> str:
     if declared := _DECLARED.fullmatch(first_line):
         return declared[1]
-    return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=first_line.count)
+    between = re.sub(r'"[^"]*"', "", first_line)  # a quoted name may hold any
+    return "\t" if kind in (".tsv", ".tab") else max(",;\t", key=between.count)
 
 
 def undeclared(lines: Iterable[str]) -> Iterator[str]:
@@ -218,7 +219,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tupl
     names: list[str] = []
     for place, given in enumerate(header, 1):
         name = given.strip() or f"column {place}"
-        names.append(name if name not in names else f"{name} (column {place})")
+        while name in names:
+            name += f" (column {place})"
+        names.append(name)
     if any(first != given.strip() for first, given in zip(names, header, strict=True) if given.strip()):
         notes = (*notes, "a column name occurs twice: the first is meant, the others are called 'name (column n)'")
     columns = tuple([row[i].strip() if i < len(row) else "" for row in rows] for i in range(len(names)))

@@ -80,7 +80,13 @@ def read_table(
         )
     wanted = class_list(classes)
     given = chosen_labels(table[labels], label_map(map_labels), wanted) if labels else [""] * len(table)
-    y, names = read_labels(given, labels or "", wanted or class_names)
+    try:
+        y, names = read_labels(given, labels or "", wanted or class_names)
+    except InvalidConfig:
+        if label is not None or not allow_unlabelled:
+            raise
+        labels = None  # a measured value under a usual name
+        y, names = read_labels([""] * len(table), "")
     descriptors = descriptor_list(features)
     beside = columns_in(descriptors)
     check_columns(beside, table.names, own_name)

@@ -5,7 +5,7 @@ PUBLIC = {  # what other packages may use, by module
     "document": "documents page_name",
     "fill": "CellProgress Outcome fill fill_cluster",
     "outstanding": "outstanding",
-    "overview": "render_claims render_outstanding",
+    "overview": "claim_parts render_outstanding",
     "render": "Part missing parts",
     "results": "Results",
     "summary": "costs summaries",

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
-from scipy.stats import friedmanchisquare, rankdata, wilcoxon
-
-from graphfnp.experiments.protocol import COLUMNS, MATTER, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
+from graphfnp.experiments.protocol import BACKBONES, COLUMNS, METHODS, PAPER_BASELINES, WITHOUT_NETWORK
 from graphfnp.experiments.results import Results
-from graphfnp.experiments.summary import MORE_IS_BETTER, Paired, holm, measures, paired
-from graphfnp.experiments.tables import TABLES, Group
+from graphfnp.experiments.summary import Paired, holm, measures, paired
+from graphfnp.experiments.tables import TABLES, Group, Row
 
 OURS, CONTROL, ENSEMBLE = "graphfnp", "no-rationales", "deep-ensemble"
 DATASETS = ("bbbp", "bace", "mutagenicity", "sst2", "github_egos")  # the paper's five, one of them a stand-in
+MAIN = "gcn"  # the backbone under which all methods have been run on all datasets
 LIKELIHOODS = {"nll": "NLL", "brier": "Brier"}
 SIGNIFICANT = 0.05
 Cells = Mapping[tuple[str, str], list[dict[str, Any]]]  # column and row -> its finished cells, where all are there
@@ -26,10 +24,16 @@ class Claim:
     ``p``: one-sided, of the paired test against the hardest rival, after Holm's correction over all claims with one.
     """
 
-    sentence: str
+    says: str
     holds: bool | None
-    numbers: str
+    numbers: str  # in full
     p: float | None = None
+    where: str = ""  # column and backbone; none: over several datasets
+    brief: str = ""  # the numbers of one of many such claims beside each other
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.where}: {self.says}" if self.where else self.says
 
     @property
     def verdict(self) -> str:
@@ -43,39 +47,105 @@ class Claim:
         return {"claim": self.sentence, "verdict": self.verdict, "p_holm": self.p, "numbers": self.numbers}
 
 
-def claims(results: Results, backbone: str = "gcn") -> list[Claim]:
-    cells = _complete_rows(results, backbone)
-    columns = [group.column.name for group in TABLES["calibration"].only(backbones=[backbone]).groups()]
+@dataclass(frozen=True)
+class Question:
+    """What is claimed of every column, against which rivals and by which measure."""
+
+    says: str
+    heading: str
+    rivals: str
+    measure: str
+
+
+QUESTIONS = (
+    Question("lower NLL than every single model", "NLL, single models", "single", "nll"),
+    Question("lower Brier than every single model", "Brier, single models", "single", "brier"),
+    Question("lower NLL than the same network without rationales", "NLL, no rationales", "control", "nll"),
+    Question("lower NLL than the ensemble of five networks", "NLL, ensemble", "ensemble", "nll"),
+    Question(
+        "ECE the best of all single models, or within one standard error of it", "ECE, single models", "single", "ece"
+    ),
+    Question(
+        "AUROC the best of all single models, or within one standard error of it",
+        "AUROC, single models", "single", "auroc",
+    ),
+)  # fmt: skip
+
+
+def claims(results: Results) -> list[Claim]:
     found: list[Claim] = []
-    for name in dict.fromkeys(columns):
-        rivals = single_models(name, backbone)
-        for measure, heading in LIKELIHOODS.items():
-            found.append(_lowest(cells, name, rivals, measure, f"lower {heading} than every single model"))
-        found.append(_lowest(cells, name, [CONTROL], "nll", "lower NLL than the same network without rationales"))
-        found.append(_lowest(cells, name, [ENSEMBLE], "nll", "lower NLL than the ensemble of five networks"))
-        found += [_near(cells, name, rivals, "ece"), _near(cells, name, rivals, "auroc")]
+    for backbone in BACKBONES:
+        cells = _complete_rows(results, backbone)
+        groups = TABLES["calibration"].only(backbones=[backbone]).groups()
+        for column in dict.fromkeys(group.column.name for group in groups):
+            found += [_judged(cells, column, backbone, one) for one in QUESTIONS if _is_asked(column, backbone, one)]
+    cells = _complete_rows(results, MAIN)
     for measure, heading in LIKELIHOODS.items():
         sentence = f"lowest {heading} of all single models on 4 of 5 datasets"
-        found.append(_most(cells, sentence, lambda name, m=measure: _is_lowest(cells, name, m, backbone)))
+        found.append(_most(cells, sentence, lambda name, m=measure: _is_lowest(cells, name, m)))
     sentence = "raw ECE below every baseline of the paper, all without a temperature, on 4 of 5 datasets"
-    found += [_most(cells, sentence, lambda name: _beats_raw(cells, name)), _rationale_f1(results, backbone)]
+    found += [_most(cells, sentence, lambda name: _beats_raw(cells, name)), _rationale_f1(results)]
     tested = [number for number, claim in enumerate(found) if claim.p is not None]
     for number, p in zip(tested, holm([found[number].p or 0.0 for number in tested]), strict=True):
         found[number] = replace(found[number], p=p)
     return found
 
 
+def _rivals(column: str, backbone: str, question: Question) -> list[str]:
+    if question.rivals == "single":
+        return single_models(column, backbone)
+    one = CONTROL if question.rivals == "control" else ENSEMBLE
+    return [one, *with_parts(column, backbone, [one])]
+
+
+def _is_asked(column: str, backbone: str, question: Question) -> bool:
+    """Some columns are for the leading methods only."""
+    return question.rivals != "control" or CONTROL in COLUMNS[column].only.get(backbone, METHODS)
+
+
+def _judged(cells: Cells, column: str, backbone: str, question: Question) -> Claim:
+    rivals, where = _rivals(column, backbone, question), f"{column}, {backbone.upper()}"
+    if _waits(cells, column, [OURS, *rivals]):
+        return Claim(question.says, None, "", where=where)
+    judge = _lowest if question.measure in LIKELIHOODS else _near
+    return replace(judge(cells, column, rivals, question.measure), says=question.says, where=where)
+
+
 def single_models(column: str, backbone: str) -> list[str]:
-    """The single models that stand in a column beside ours; what has no network is a rival under every backbone."""
-    return [name for name in COLUMNS[column].only.get(backbone, METHODS) if name not in (OURS, ENSEMBLE)]
+    """The single models that stand in a column beside ours, those that learn from parts too.
+
+    What has no network is a rival under every backbone.
+    """
+    first, *_ = COLUMNS[column].backbones
+    here, under_first = (COLUMNS[column].only.get(name, METHODS) for name in (backbone, first))
+    everywhere = [name for name in WITHOUT_NETWORK if name in under_first]
+    names = [name for name in dict.fromkeys((*here, *everywhere)) if name not in (OURS, ENSEMBLE)]
+    return names + with_parts(column, backbone, names)
+
+
+def with_parts(column: str, backbone: str, names: Sequence[str]) -> list[str]:
+    """Rivals may learn from parts as ours does: the rows of those that were run so."""
+    table = TABLES["parts"]
+    if column not in table.columns or backbone not in table.backbones:
+        return []
+    return [row.label for row in table.rows if row.method in names and _learns_parts(row)]
+
+
+def _learns_parts(row: Row) -> bool:
+    """Ours and its control do so anyway."""
+    return row.overrides["training.parts"] > 0 and row.method not in (OURS, CONTROL)
 
 
 def _complete_rows(results: Results, backbone: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    return {
-        (group.column.name, group.row.label): group.finished(results)
-        for group in TABLES["calibration"].groups()
-        if (group.backbone == backbone or group.row.method in WITHOUT_NETWORK) and _complete(group, results)
-    }
+    groups = [
+        *(
+            one
+            for one in TABLES["calibration"].groups()
+            if backbone == one.backbone or one.row.method in WITHOUT_NETWORK
+        ),
+        *(one for one in TABLES["parts"].groups() if backbone == one.backbone and _learns_parts(one.row)),
+    ]
+    return {(one.column.name, one.row.label): one.finished(results) for one in groups if _complete(one, results)}
 
 
 def _complete(group: Group, results: Results) -> bool:
@@ -91,46 +161,45 @@ def _waits(cells: Cells, name: str, methods: Sequence[str]) -> bool:
     return any((name, method) not in cells for method in methods)
 
 
-def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str, says: str) -> Claim:
+def _lowest(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
     """Better than each of several is as sure as it is for the hardest of them (an intersection-union test)."""
-    sentence = f"{name}: {says}"
-    if _waits(cells, name, [OURS, *rivals]):
-        return Claim(sentence, None, "")
     pairs: dict[str, Paired] = {
-        rival: pair for rival in rivals if (pair := paired(cells[name, OURS], cells[name, rival], measure)) is not None
+        rival: pair
+        for rival in rivals
+        if (pair := paired(cells[name, OURS], cells[name, rival], measure, COLUMNS[name].overlap)) is not None
     }
     hardest = max(pairs, key=lambda rival: pairs[rival].mean)
     lost = [rival for rival, pair in pairs.items() if pair.mean >= 0]
     pair = pairs[hardest]
     numbers = f"hardest: {hardest} {pair.mean:+.3f} ± {pair.error:.3f} on {pair.seeds} seeds"
     numbers += f"; behind {', '.join(lost)}" if lost else ""
-    return Claim(sentence, not lost, numbers, max(pair.lower for pair in pairs.values()))
+    brief = f"{pair.mean:+.3f}" + (f" {hardest}" if len(rivals) > 1 else "")
+    return Claim("", not lost, numbers, max(pair.lower for pair in pairs.values()), brief=brief)
 
 
 def _near(cells: Cells, name: str, rivals: Sequence[str], measure: str) -> Claim:
     """The best mean, or within one standard error of it."""
-    sentence = f"{name}: {measure.upper()} the best of all single models, or within one standard error of it"
-    if _waits(cells, name, [OURS, *rivals]):
-        return Claim(sentence, None, "")
     sign = 1 if measure == "ece" else -1
     best = min([OURS, *rivals], key=lambda method: sign * _mean(cells[name, method], measure))
-    gap = paired(cells[name, OURS], cells[name, best], measure)
+    gap = paired(cells[name, OURS], cells[name, best], measure, COLUMNS[name].overlap)
     holds = best == OURS or (gap is not None and sign * gap.mean <= gap.error)
-    own, other = (100 * _mean(cells[name, method], measure) for method in (OURS, best))
-    return Claim(sentence, holds, f"GraphFNP {own:.1f}, best {best} {other:.1f}")
+    own, other = (f"{100 * _mean(cells[name, method], measure):.1f}" for method in (OURS, best))
+    brief = own if best == OURS else f"{own}, {best} {other}"
+    return Claim("", holds, f"GraphFNP {own}, best {best} {other}", brief=brief)
 
 
-def _is_lowest(cells: Cells, name: str, measure: str, backbone: str) -> bool | None:
-    rivals = single_models(name, backbone)
+def _is_lowest(cells: Cells, name: str, measure: str) -> bool | None:
+    rivals = single_models(name, MAIN)
     if _waits(cells, name, [OURS, *rivals]):
         return None
     return all(_mean(cells[name, OURS], measure) < _mean(cells[name, rival], measure) for rival in rivals)
 
 
 def _beats_raw(cells: Cells, name: str) -> bool | None:
-    if _waits(cells, name, [OURS, *PAPER_BASELINES]):
+    rivals = [*PAPER_BASELINES, *with_parts(name, MAIN, PAPER_BASELINES)]
+    if _waits(cells, name, [OURS, *rivals]):
         return None
-    return all(_mean(cells[name, OURS], "ece_raw") < _mean(cells[name, one], "ece_raw") for one in PAPER_BASELINES)
+    return all(_mean(cells[name, OURS], "ece_raw") < _mean(cells[name, one], "ece_raw") for one in rivals)
 
 
 def _most(cells: Cells, sentence: str, judge: Any) -> Claim:
@@ -140,10 +209,10 @@ def _most(cells: Cells, sentence: str, judge: Any) -> Claim:
     return Claim(sentence, None if len(known) < len(DATASETS) else len(won) >= 4, numbers)
 
 
-def _rationale_f1(results: Results, backbone: str) -> Claim:
+def _rationale_f1(results: Results) -> Claim:
     """On each dataset whose rows are complete: GraphFNP beside the best of the others, the trivial control included."""
     rows: dict[str, dict[str, float | None]] = {}
-    for group in TABLES["rationale-f1"].only(backbones=[backbone]).groups():
+    for group in TABLES["rationale-f1"].only(backbones=[MAIN]).groups():
         score = _mean(group.finished(results), "rationale_f1_1") if _complete(group, results) else None
         rows.setdefault(group.column.name, {})[group.row.label] = score
     known = {name: scores for name, scores in rows.items() if all(score is not None for score in scores.values())}
@@ -158,56 +227,6 @@ def _rationale_f1(results: Results, backbone: str) -> Claim:
         None if len(known) < len(rows) else won >= 4,
         f"on {won} of {len(known)} that are complete: {'; '.join(numbers) or 'none'}",
     )
-
-
-# Each dataset in the column that has most splits: no split counts twice.
-PLACES = ("bbbp-random-scaffold", "bace-random-scaffold", "mutagenicity-random", "sst2", "github_egos", "bbbp", "bace")
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """``places`` are the columns for which all methods are complete; none: nothing can be said yet."""
-
-    places: tuple[str, ...]
-    splits: int
-    mean: dict[str, dict[str, float]]  # method -> measure -> mean rank, 1 the best, every place alike
-    friedman: dict[str, float]  # measure -> p: do the methods differ at all?
-    wilcoxon: dict[str, dict[str, float]]  # method -> measure -> p against ours over all splits, by Holm's correction
-
-
-def ranks(results: Results, names: Sequence[str], backbone: str = "gcn") -> Ranks:
-    """Methods are ranked within every split (place and seed); equal values share the mean of their ranks.
-
-    Splits of a dataset overlap, so the tests speak for these datasets and not for all there are.
-    """
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}  # place -> method -> measure -> values by seed
-    for group in TABLES["calibration"].only(backbones=[backbone]).groups():
-        records = group.finished(results)
-        if group.column.name in PLACES and group.row.label in MATTER and len(records) == len(group.seeds):
-            found.setdefault(group.column.name, {})[group.row.label] = measures(records)
-    places = [place for place in PLACES if len(found.get(place, ())) == len(MATTER)]
-    means: dict[str, dict[str, float]] = {method: {} for method in MATTER}
-    differ: dict[str, float] = {}
-    against: dict[str, dict[str, float]] = {method: {} for method in MATTER if method != OURS}
-    for name in names if places else ():
-        sign = -1 if name in MORE_IS_BETTER else 1
-        columns = {m: [sign * v for place in places for v in found[place][m][name]] for m in MATTER}
-        for number, method in enumerate(MATTER):
-            in_places = [
-                fmean(
-                    float(rankdata(split)[number])
-                    for split in zip(*([sign * v for v in found[place][m][name]] for m in MATTER), strict=True)
-                )
-                for place in places
-            ]
-            means[method][name] = fmean(in_places)
-        same = all(values == columns[OURS] for values in columns.values())
-        differ[name] = 1.0 if same else float(friedmanchisquare(*columns.values()).pvalue)
-        p = [1.0 if columns[m] == columns[OURS] else float(wilcoxon(columns[m], columns[OURS]).pvalue) for m in against]
-        for method, corrected in zip(against, holm(p), strict=True):
-            against[method][name] = corrected
-    splits = sum(len(found[place][OURS][names[0]]) for place in places)
-    return Ranks(tuple(places), splits, means if places else {}, differ, against if places else {})
 
 
 @dataclass(frozen=True)
@@ -225,7 +244,7 @@ class Place:
         return len(self.ahead) + 1
 
 
-def places(results: Results, measure: str, backbone: str = "gcn") -> list[Place]:
+def places(results: Results, measure: str, backbone: str = MAIN) -> list[Place]:
     """On each dataset where all single models are complete; the lowest mean is the first."""
     cells, found = _complete_rows(results, backbone), []
     for name in DATASETS:

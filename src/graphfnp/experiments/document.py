@@ -1,12 +1,12 @@
 """docs/results.md and a page for each table, written from the results alone."""
 
-from collections import Counter
 from pathlib import Path
 
 from graphfnp.experiments.claims import OURS, claims, places
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.overview import (
+    claim_counts,
     render_choices,
     render_claims,
     render_doubt,
@@ -20,10 +20,6 @@ from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import costs, summaries, summary
 from graphfnp.experiments.tables import TABLES
 
-VERDICTS = {
-    "holds": "hold", "holds in the mean, not significant": "hold in the mean but not significantly",
-    "does not hold": "do not hold", "not run": "have not been run",
-}  # fmt: skip
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
 
 
@@ -36,12 +32,13 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     drawn = [] if images is None else [(one.table, one.markdown(images.name)) for one in draw(results, images)]
     first, others = "".join(text for _, text in drawn[:1]), drawn[1:]
     links = "\n".join(f"* [{table.title}]({page_name(name)})" for name, table in TABLES.items())
+    links += f"\n* [Choices made on validation]({page_name('choices')})"
     opening = [
         "# Results", " ".join(sentences(results)), render_places(results), first, render_doubt(results),
-        render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(), render_choices(results),
+        render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(),
         render_outstanding(results),
     ]  # fmt: skip
-    pages = {page_name(): opening}
+    pages = {page_name(): opening, page_name("choices"): [render_choices(results)]}
     for name, table in TABLES.items():
         body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
         about = f"Rerun: `graphfnp table {name} --fill --workers 2`. How to read it: {GUIDE}."
@@ -60,11 +57,9 @@ def sentences(results: Results) -> list[str]:
             "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
         ]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
-    verdicts = Counter(claim.verdict for claim in judged)
-    counts = ", ".join(f"{words}: {verdicts[verdict]}" for verdict, words in VERDICTS.items() if verdicts[verdict])
     said = [
-        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, and no test part "
-        "chose anything."
+        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, in which no test "
+        "score chooses anything."
     ]
     raw, soft = (places(results, measure) for measure in ("nll_raw", "nll"))
     if soft:
@@ -73,16 +68,20 @@ def sentences(results: Results) -> list[str]:
             f"By test NLL GraphFNP is the first of all single models with a GCN on {first[0]} of {len(raw)} datasets "
             f"as it stands, and on {first[1]} if each method has a temperature."
         )
-    said.append(f"Of {len(judged)} claims so many {counts}.")
+    said.append(f"Of {len(judged)} claims, {claim_counts(judged)}.")
     if ranked := _rationale_places(results):
         said.append(f"By macro Rationale F1 (K = 1), beside all explainers, it is {', '.join(ranked)}.")
-    links = [
-        f"{100 * entry['link_precision_mean_mean']:.0f} % on {entry['dataset']} ({entry['backbone'].upper()})"
+    links = {
+        entry["dataset"]: entry["link_precision_mean_mean"]
         for entry in summaries(TABLES["rationales"], results)
-        if entry["method"] == "graphfnp" and "link_precision_mean_mean" in entry
-    ]
+        if entry["method"] == OURS and "link_precision_mean_mean" in entry
+    }
     if links:
-        said.append(f"Links of rationales go to their own class by {', '.join(links)}, where chance is 50 %.")
+        least, most = min(links, key=links.__getitem__), max(links, key=links.__getitem__)
+        said.append(
+            f"Links of rationales go to their own class by {100 * links[least]:.0f} % ({least}) to "
+            f"{100 * links[most]:.0f} % ({most}), where chance is 50 %."
+        )
     if missing:
         hours = sum(one.core_hours for one in missing)
         said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
@@ -114,12 +113,14 @@ under `provenance`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;
 learning rate of {{{rates}}} and one further value of one setting of the method by the mean validation NLL over the
-tuning seeds: the same budget for every method. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
+tuning seeds: the same budget for every method, but that a forest has no rate and an ensemble takes the choice of its
+members. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
 on validation: doubt only) and *free* (in [.2, 10]); what is not called otherwise is soft, and claims are judged by it.
 Classes weigh alike in training, and probabilities are scored as that training gives them, for an even label mix; the
 commands for users say them for the mix of the training data instead.
 Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. The best of a column is bold.
 *NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP
-is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
+is better. Of Rationale F1, edges and links more is better: there the difference is in points, and a negative one means
+that GraphFNP is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
 
 {columns}"""

@@ -1,10 +1,12 @@
 """What has not been run, and what it would cost: cells of every table, in core-hours of finished cells like them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
+
+import numpy as np
 
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import cell_of
@@ -22,7 +24,7 @@ class Outstanding:
     place: str
     cells: int
     core_hours: float  # of those whose cost is known
-    unknown: int  # cells like which none has been measured
+    unknown: int  # cells of a kind of which none has been measured
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "core_hours": round(self.core_hours, 2)}
@@ -30,13 +32,13 @@ class Outstanding:
 
 def outstanding(tables: Iterable[Table], results: Results) -> list[Outstanding]:
     """A cell that several tables share is counted for the first of them."""
-    seconds, counted, found = measured_seconds(results), set[str](), []
+    seconds, counted, found = expected_seconds(results), set[str](), []
     for table in tables:
         todo: dict[str, list[float | None]] = {}
         for group in table.groups():
             new = {cell.key: cell for cell in _to_do(group, results) if cell.key not in counted}
             counted |= set(new)
-            costs = [seconds.get(_like(cell)) for cell in new.values()]
+            costs = [seconds(cell) for cell in new.values()]
             todo.setdefault(f"{group.column.name} {group.backbone.upper()}", []).extend(costs)
         for place, costs in todo.items():
             known = [cost for cost in costs if cost is not None]
@@ -56,18 +58,49 @@ def _to_do(group: Group, results: Results) -> list[Cell]:
     return [*missing, *(Cell(**{**vars(cell), "explain": row.explain}) for cell in later)]
 
 
-def measured_seconds(results: Results) -> dict[str, float]:
-    """Median seconds of cells alike: same dataset and limit, backbone, width, and method or explainer."""
+Facets = tuple[str, ...]  # dataset and limit, backbone, method or explainer, width: what the cost of a cell goes by
+
+
+def expected_seconds(results: Results) -> Callable[[Cell], float | None]:
+    """Median of finished cells alike; else a product of one factor for each facet, fitted to those medians.
+
+    Where a facet has no finished cell, that of an earlier rule counts; without one, nothing is known.
+    """
     path = results.folder.parent / SECONDS
     earlier: Mapping[str, float] = json.loads(path.read_text()) if path.is_file() else {}
-    present: dict[str, list[float]] = {}
+    finished: dict[Facets, list[float]] = {}
     for record in results.records.values():
-        present.setdefault(_like(Cell.from_json(record)), []).append(record["provenance"]["seconds"])
-    return {**earlier, **{name: median(values) for name, values in present.items()}}
+        finished.setdefault(_facets(Cell.from_json(record)), []).append(record["provenance"]["seconds"])
+    medians = {facets: median(values) for facets, values in finished.items()}
+    product = _product(medians)
+
+    def seconds(cell: Cell) -> float | None:
+        facets = _facets(cell)
+        known = medians.get(facets) or product(facets)
+        return earlier.get(" ".join(filter(None, facets))) if known is None else known
+
+    return seconds
 
 
-def _like(cell: Cell) -> str:
+def _product(medians: Mapping[Facets, float]) -> Callable[[Facets], float | None]:
+    """log seconds = sum over facets of one term each, by least squares."""
+    terms = {term: number for number, term in enumerate({one: 0 for facets in medians for one in enumerate(facets)})}
+    design = np.zeros((len(medians), len(terms)))
+    for row, facets in enumerate(medians):
+        design[row, [terms[one] for one in enumerate(facets)]] = 1
+    logs = np.log(np.maximum([*medians.values()], 0.1))
+    fitted = np.linalg.lstsq(design, logs, rcond=None)[0] if medians else logs
+
+    def product(facets: Facets) -> float | None:
+        if any(one not in terms for one in enumerate(facets)):
+            return None
+        return float(np.exp(sum(fitted[terms[one]] for one in enumerate(facets))))
+
+    return product
+
+
+def _facets(cell: Cell) -> Facets:
     what = f"{cell.explain['explainer']} {cell.explain['measure']}" if cell.explain else cell.method
     width = cell.overrides.get("backbone.width")
     limit = f" ({cell.data['limit']})" if "limit" in cell.data else ""
-    return f"{cell.dataset}{limit} {cell.backbone} {what}" + (f" {width} wide" if width else "")
+    return f"{cell.dataset}{limit}", cell.backbone, what, f"{width} wide" if width else ""

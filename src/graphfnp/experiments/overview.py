@@ -1,12 +1,15 @@
 """The page of results: places, what the method's doubt gains and costs, ranks, claims, choices, and what is missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphfnp.experiments.claims import OURS, claims, places, ranks
+from graphfnp.errors import listed
+from graphfnp.experiments.claims import OURS, QUESTIONS, Claim, claims, places
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import BACKBONES, COLUMNS
-from graphfnp.experiments.render import CALIBRATION, markdown
+from graphfnp.experiments.ranks import ranks
+from graphfnp.experiments.render import CALIBRATION, Part, markdown
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summary
 from graphfnp.experiments.tables import TABLES
@@ -14,21 +17,54 @@ from graphfnp.experiments.tables import TABLES
 WITHOUT_DRAWS = "w/o C"  # of the ablation
 
 
-def render_claims(results: Results) -> str:
+COUNTED = {
+    "holds": ("holds", "hold"), "holds in the mean, not significant": ("holds in the mean", "hold in the mean"),
+    "does not hold": ("does not hold", "do not hold"), "not run": ("has not been run", "have not been run"),
+}  # fmt: skip
+BRIEFLY = {"holds": "yes", "holds in the mean, not significant": "in the mean", "does not hold": "no"}
+
+
+def claim_counts(judged: Sequence[Claim]) -> str:
+    counts = Counter(claim.verdict for claim in judged)
+    said = ((counts[verdict], one, many) for verdict, (one, many) in COUNTED.items() if counts[verdict])
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in said)
+
+
+def claim_parts(results: Results) -> list[str | Part]:
+    """What is claimed, and a grid of datasets by claims; then those that are over several datasets."""
     judged = claims(results)
-    waiting = sum(claim.holds is None for claim in judged)
-    rows = [
-        [claim.sentence, claim.verdict if claim.holds else f"**{claim.verdict}**", _p(claim.p), claim.numbers]
-        for claim in judged
-        if claim.holds is not None
-    ]
     about = (
-        f"{len(judged)} claims, of which {waiting} have not been run (`graphfnp table claims --json` lists them all). "
-        "*p*: one-sided paired t-test against the hardest rival, after Holm's correction over all claims that have one."
+        f"Is GraphFNP's NLL or Brier lower than that of the rivals, and are its ECE and AUROC the best, or within one "
+        f"standard error of it? Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table claims "
+        "--json` lists each. Beside the verdict stand the difference to the hardest rival (less than 0: GraphFNP is "
+        "better) and its name, or both values. *yes* to a difference: p < .05 in a one-sided paired t-test, after "
+        "Holm's correction over all claims that have one and, for random splits, which share graphs, Nadeau and "
+        "Bengio's; *in the mean*: a lead that is not significant. Seeds of one split speak for that split. "
+        "*focal, parts* and the like also learn from random parts of graphs, as GraphFNP and the network without "
+        f"rationales always do; they were run on {listed(TABLES['parts'].columns)} with a GCN."
     )
-    return f"## Claims\n\n{about}" + (
-        f"\n\n{markdown(['claim (GCN, soft)', '', 'p', 'numbers'], rows)}" if rows else ""
-    )
+    known = {(claim.where, claim.says): claim for claim in judged if claim.holds is not None}
+    rows = [
+        [where, *(_brief(known.get((where, question.says))) for question in QUESTIONS)]
+        for where in dict.fromkeys(where for where, _ in known if where)
+    ]
+    over_all = [
+        f"* {claim.says}: {claim.verdict}; {claim.numbers}." for (where, _), claim in known.items() if not where
+    ]
+    grid = [Part("", ["", *(question.heading for question in QUESTIONS)], rows)] if rows else []
+    return [about, *grid, *(["\n".join(over_all)] if over_all else [])]
+
+
+def _brief(claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    said = f"{BRIEFLY[claim.verdict]}, {claim.brief}"
+    return f"**{said}**" if claim.verdict == "holds" else said
+
+
+def render_claims(results: Results) -> str:
+    shown = (part if isinstance(part, str) else markdown(part.heads, part.rows) for part in claim_parts(results))
+    return "\n\n".join(["## Claims", *shown])
 
 
 def render_places(results: Results) -> str:
@@ -69,9 +105,9 @@ def render_doubt(results: Results) -> str:
     falls = [name for name, (drawn, mean) in pairs.items() if drawn["auroc_mean"] <= mean["auroc_mean"] - 0.005]
     said = [
         "GraphFNP draws the links between a graph and the rationales. A draw without any link answers with the prior, "
-        "so a share p0 of every answer is doubt, whatever the network says; the table has its mean over validation "
-        "graphs. *w/o C* is the same method with the probabilities of the links in the place of draws: all links count "
-        "a little, and nothing is left to the prior.",
+        "so a share p0 of every answer is doubt, whatever the network says; the table has its mean over 256 validation "
+        "graphs at most. *w/o C* is the same method with the probabilities of the links in the place of draws: all "
+        "links count a little, and nothing is left to the prior.",
         f"Before a temperature the doubt lowers the NLL on {', '.join(gains) or 'no dataset'}, "
         f"and raises it on {', '.join(costs) or 'none'}.",
         "A temperature of at least 1 gives every rival doubt too, and cannot take any from GraphFNP; a free one can.",
@@ -99,7 +135,8 @@ def render_ranks(results: Results) -> str:
     where = (
         f"Mean rank of {len(rows)} methods (1 is best) over {len(found.places)} columns, {found.splits} splits: "
         f"{', '.join(found.places)}. That all are alike has p {_p(found.friedman['nll'], '= ')} for NLL (Friedman). "
-        "*p*: NLL against GraphFNP over all splits (Wilcoxon, Holm)."
+        "*p*: NLL against GraphFNP over all splits (Wilcoxon, Holm). Splits of a dataset share graphs, so the tests "
+        "speak for these datasets and not for all there are."
     )
     return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
 
@@ -114,9 +151,11 @@ def render_outstanding(results: Results) -> str:
         for one in found
     ]
     about = (
-        f"{sum(one.cells for one in found)} cells have not been run under the present rule. Core-hours by the median "
-        "of finished cells alike, or else of an earlier rule's (`results/seconds.json`); *unknown*: cells without any. "
-        "Cells that several tables share stand with the first; settings not chosen yet may add a few."
+        f"{sum(one.cells for one in found)} cells have not been run under the present rule, "
+        f"{sum(one.core_hours for one in found):.0f} core-hours or more: by the median of cells alike, or else "
+        "by what dataset, backbone, method and width cost elsewhere, or by an earlier rule (`results/seconds.json`). "
+        "*unknown*: cells of which nothing alike was finished. Cells that several tables share stand with the first; "
+        "settings not chosen yet may add a few."
     )
     return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
 
@@ -134,7 +173,11 @@ def render_choices(results: Results) -> str:
             tried = "; ".join(f"{_settings(one.overrides)}: {one.nll:.3f}" for one in choice.tried)
             rows.append([group.name, _settings(choice.overrides), tried])
     heads = ["where", "chosen", "tried: validation NLL"]
-    return "## Choices made on validation\n\n" + markdown(heads, rows) if rows else ""
+    about = (
+        "What each method was run with, and the mean validation NLL, in which classes weigh alike, of all that was "
+        "tried: [the budget is the same for all](results.md#how-to-read-the-tables)."
+    )
+    return f"# Choices made on validation\n\n{about}\n\n{markdown(heads, rows)}"
 
 
 def _settings(overrides: Mapping[str, Any]) -> str:

@@ -39,7 +39,8 @@ def published(table: str, dataset: str, backbone: str, method: str, measure: str
 PERFORMANCE = {"AUROC": "auroc", "accuracy": "accuracy"}
 CALIBRATION = {"ECE raw": "ece_raw", "ECE": "ece", "NLL": "nll", "Brier": "brier", **PERFORMANCE}
 RATIONALES = {
-    "ECE": "ece", "NLL": "nll", **PERFORMANCE, "RF1 (K=1)": "rationale_f1_1", "macro RF1": "rationale_f1_macro_1",
+    "ECE raw": "ece_raw", "ECE": "ece", "NLL": "nll", **PERFORMANCE,
+    "RF1 (K=1)": "rationale_f1_1", "macro RF1": "rationale_f1_macro_1",
 }  # fmt: skip
 MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     "calibration": CALIBRATION,
@@ -155,8 +156,8 @@ def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> str | None:
     return _printed(max(known) if measure in MORE_IS_BETTER else min(known), measure)
 
 
-def _printed(value: float, measure: str) -> str:
-    return f"{value:.3f}" if measure.startswith(NOT_IN_PERCENT) else f"{100 * value:.1f}"
+def _printed(value: float, measure: str, sign: str = "") -> str:
+    return f"{value:{sign}.3f}" if measure.startswith(NOT_IN_PERCENT) else f"{100 * value:{sign}.1f}"
 
 
 def _number(entry: Mapping[str, Any], measure: str, best: str | None) -> str:
@@ -171,11 +172,11 @@ def _against(group: Group, finished: Mapping[str, Sequence[Mapping[str, Any]]], 
     row = group.row
     if row.label == row.against:
         return ""
-    pair = paired(finished[row.label], finished.get(row.against, []), measure)
+    pair = paired(finished[row.label], finished.get(row.against, []), measure, group.column.overlap)
     if pair is None:
         return ""
     p = "< .01" if pair.p < 0.005 else f"{pair.p:.2f}"
-    return f"{pair.mean:+.3f} ± {pair.error:.3f} ({p})"
+    return f"{_printed(pair.mean, measure, '+')} ± {_printed(pair.error, measure)} ({p})"
 
 
 def _beside_the_paper(table: str, entry: Mapping[str, Any]) -> list[str]:

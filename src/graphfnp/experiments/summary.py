@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from scipy.stats import ttest_rel
+from scipy.stats import t as student
 
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.tables import Group, Table
@@ -90,17 +90,22 @@ def _flat(record: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def paired(this: Sequence[Mapping[str, Any]], that: Sequence[Mapping[str, Any]], measure: str) -> Paired | None:
-    """This minus that on the seeds both have; None with fewer than two."""
+def paired(
+    this: Sequence[Mapping[str, Any]], that: Sequence[Mapping[str, Any]], measure: str, overlap: float = 0.0
+) -> Paired | None:
+    """This minus that on the seeds both have; None with fewer than two.
+
+    Random splits of the same graphs are not independent: error^2 = s^2 (1 / n + ``overlap``), the test part's size over
+    the training part's (Nadeau and Bengio 2003). Without overlap this is Student's paired test.
+    """
     ours, theirs = ({record["seed"]: _of_cell(record).get(measure) for record in records} for records in (this, that))
     pairs = [(ours[seed], theirs.get(seed)) for seed in ours]
-    known = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
-    differences = [mine - other for mine, other in known]
-    if len(differences) < 2:
+    differences = [mine - other for mine, other in pairs if mine is not None and other is not None]
+    if (count := len(differences)) < 2:
         return None
-    mean, error = fmean(differences), stdev(differences) / sqrt(len(differences))
-    p = float(ttest_rel(*zip(*known, strict=True)).pvalue) if error > 0 else float(mean == 0)
-    return Paired(mean, error, p, len(differences))
+    mean, error = fmean(differences), stdev(differences) * sqrt(1 / count + overlap)
+    p = 2 * float(student.sf(abs(mean) / error, count - 1)) if error > 0 else float(mean == 0)
+    return Paired(mean, error, p, count)
 
 
 def holm(p: Sequence[float]) -> list[float]:

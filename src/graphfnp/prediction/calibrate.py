@@ -60,11 +60,17 @@ def held_back(y: Tensor, share: float, seed: int) -> Tensor:
 
 
 def cross_fitted(
-    model: TrainedModel, graphs: PackedGraphs, kind: Kind = "soft", folds: int = 5, seed: int = 0
+    model: TrainedModel,
+    graphs: PackedGraphs,
+    kind: Kind = "soft",
+    folds: int = 5,
+    seed: int = 0,
+    conformal_share: float = 0.0,
 ) -> tuple[Predictions, Predictions, Tensor]:
     """Predictions before and after, and conformal sets [N, K] after, of graphs that each fit has not seen.
 
-    Every fold is predicted by what was fitted on the others: an honest forecast for a fit on all of them.
+    Every fold is predicted by what was fitted on the others: an honest forecast for a fit on all of them, which holds
+    back the same share for conformal sets.
     """
     graphs = labelled(matching(graphs, model.classifier.schema))
     raw, y = collect(model.classifier, graphs, seed=seed), graphs.y
@@ -73,7 +79,7 @@ def cross_fitted(
     fold = _folds(y, folds, seed)
     for number in range(folds):
         inside, outside = fold == number, fold != number
-        calibration, conformal = _fit_for_own_mix(model, raw.select(outside), y[outside], kind, 0.0, seed)
+        calibration, conformal = _fit_for_own_mix(model, raw.select(outside), y[outside], kind, conformal_share, seed)
         after[:, inside] = calibration.apply(raw.select(inside).logits)
         sets[inside] = conformal.sets(calibration.before_log_prior(after[:, inside]).mean(0), LEVEL)
     return Predictions(before, y, raw.distance), Predictions(after, y, raw.distance), sets

@@ -136,8 +136,8 @@ def mix_by_confusion(held_out: Tensor, y: Tensor, probabilities: Tensor) -> tupl
     """Shares q >= 0 that solve P(guess = i) = sum_k P(guess = i | k) q_k best: black-box shift estimation.
 
     Lipton et al. 2018. The confusion P(guess | label) is that of held-out graphs [M, K] with labels [M], the
-    frequencies of guesses those of the graphs in question [N, K]. None where a class has no held-out graph. Needs no
-    calibration.
+    frequencies of guesses those of the graphs in question [N, K]. None where a class has no held-out graph, or where
+    several mixes give the same guesses, as if a class is never guessed. Needs no calibration.
     """
     from scipy.optimize import nnls  # slow to import, and only this needs it
 
@@ -148,6 +148,8 @@ def mix_by_confusion(held_out: Tensor, y: Tensor, probabilities: Tensor) -> tupl
         return None
     pairs = num_classes * held_out[known].argmax(-1) + y[known]
     confusion = torch.bincount(pairs, minlength=num_classes**2).view(num_classes, num_classes).double() / count
+    if torch.linalg.matrix_rank(confusion) < num_classes:
+        return None
     guesses = torch.bincount(probabilities.argmax(-1), minlength=num_classes).double() / len(probabilities)
     mix, _ = nnls(confusion.numpy(), guesses.numpy())
     return tuple((mix / np.sum(mix)).tolist())
@@ -204,7 +206,7 @@ def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
     if mix is None:
         return model
     new = replace(model.calibration, prior=_prior(model)).with_prior(mix)
-    if new.log_prior == model.calibration.log_prior:
+    if new.mix == assumed_mix(model):
         return model
     known = model.provenance and model.provenance.unmeasured("moved to another label mix")
     return replace(model, calibration=new, provenance=known, decision=None)  # a threshold is for one mix

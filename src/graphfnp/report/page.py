@@ -169,6 +169,8 @@ def _also_possible(report: Report, graph: int) -> str | None:
         return "no class fits"
     names, said = report.graphs.schema.class_names, int(report.predictions.label[graph])
     others = ", ".join(names[k] for k in kept if k != said)
+    if said not in kept:
+        return f"only {others} cannot be ruled out"
     return f"{others} cannot be ruled out" if others else "every other class is ruled out"
 
 

@@ -66,7 +66,9 @@ def opened(archive: Path) -> Path:
     """The folder of what is in the archive: unpacked once into the cache, every file as its checksum says."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     place = archives() / digest
-    if not place.is_dir():
+    if not _is_whole(place, archive):
+        if place.is_dir():  # somebody tidied up in the cache
+            shutil.rmtree(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix="opening-") as name:
             folder = Path(name) / "model"
@@ -84,6 +86,15 @@ def opened(archive: Path) -> Path:
                 if not place.is_dir():
                     raise
     return next(place.iterdir())
+
+
+def _is_whole(place: Path, archive: Path) -> bool:
+    """Does the place hold what is in the archive?"""
+    try:
+        (folder,) = place.iterdir()
+        return _check(folder, archive) == folder.name
+    except (OSError, ValueError, InvalidRun):
+        return False
 
 
 def archives() -> Path:

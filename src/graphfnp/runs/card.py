@@ -7,8 +7,9 @@ from typing import Any
 
 from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
-from graphfnp.errors import listed
+from graphfnp.errors import listed, plural
 from graphfnp.files import read_json
+from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.prediction.label_mix import assumed_mix
@@ -28,7 +29,8 @@ def model_card(run: Run) -> dict[str, Any]:
     model, plan = run.model, run.plan
     schema, facts = model.classifier.schema, run.record.get("facts", {})
     split = read_json(run.folder / SPLIT) if (run.folder / SPLIT).is_file() else NO_SPLIT
-    metrics = read_json(run.folder / METRICS) if (run.folder / METRICS).is_file() else {}
+    found = read_json(run.folder / METRICS) if (run.folder / METRICS).is_file() else {}
+    metrics = found if _is_measured(model.calibration, found) else {}
     entry = CATALOGUE.get(plan.dataset)
     return {
         "name": run.folder.name,
@@ -42,7 +44,7 @@ def model_card(run: Run) -> dict[str, Any]:
             "dataset": plan.dataset,
             "split": split["how"],
             "parts": {part: len(split[part]) for part in ("train", "validation", "test")},
-            "class_shares": metrics.get("label_shift", {}).get("shares"),
+            "class_shares": found.get("label_shift", {}).get("shares"),
             **{name: facts[name] for name in facts if name in SOURCE or name.startswith("sha256")},
         },
         "measured_on": "test part" if split["test"] else "validation part",
@@ -61,6 +63,11 @@ def model_card(run: Run) -> dict[str, Any]:
         "limits": list(_limits(run, metrics)),
         "made": {key: run.record[key] for key in ("command", "seed", "versions", "started") if key in run.record},
     }
+
+
+def _is_measured(calibration: Calibration, metrics: Mapping[str, Any]) -> bool:
+    """Are the measures those of this calibration? What was calibrated since is another model."""
+    return "calibration" not in metrics or Calibration.from_json(metrics["calibration"]) == calibration
 
 
 def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
@@ -123,7 +130,7 @@ def card_header(card: Mapping[str, Any]) -> str:
 
 def card_text(card: Mapping[str, Any]) -> str:
     """The card as Markdown."""
-    data, measures, made = card["data"], card["measures"], card["made"]
+    data, made = card["data"], card["made"]
     parts = ", ".join(f"{part} {count}" for part, count in data["parts"].items())
     lines = [f"# {card['name']}", ""]
     if card["asks"]:
@@ -132,11 +139,7 @@ def card_text(card: Mapping[str, Any]) -> str:
         f"* Model {card['id']}: {card['method']}; input {card['input']}; classes {', '.join(card['classes'])}.",
         f"* Data: {data['dataset']}, split {data['split']} ({parts}). {data.get('cite', '')}".rstrip(),
         "",
-        f"Measured on the {card['measured_on']}:",
-        "",
-        "| measure | value |",
-        "| --- | --- |",
-        *(f"| {name} | {_shown(value)} |" for name, value in measures.items()),
+        *_measured(card),
         "",
         "Limits:",
         "",
@@ -145,6 +148,17 @@ def card_text(card: Mapping[str, Any]) -> str:
         f"Trained {made.get('started', '')} by `{made.get('command', '')}`.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _measured(card: Mapping[str, Any]) -> list[str]:
+    """A table of the measures; of a model that was calibrated since, what its calibration was measured to be."""
+    if measures := card["measures"]:
+        rows = [f"| {name} | {_shown(value)} |" for name, value in measures.items()]
+        return [f"Measured on the {card['measured_on']}:", "", "| measure | value |", "| --- | --- |", *rows]
+    known = card["calibration"]["provenance"] or {}
+    if known.get("ece") is None:
+        return ["Not measured."]
+    return [f"Calibration error (ECE) {_shown(known['ece'])} on {plural(known['graphs'], 'graph')}: {known['part']}."]
 
 
 def _shown(value: Any) -> str:

@@ -42,7 +42,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
             "train first (graphfnp train ...), or continue an interrupted run with --resume",
         )
     record = read_json(folder / MODEL_RECORD)
-    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("method") not in CLASSIFIERS:
+    if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("method") not in list(CLASSIFIERS):
         raise InvalidRun(
             f"{folder / MODEL_RECORD}, which is not a model record of format {FORMAT} with a known method",
             f"a record written by this version, of a method among {', '.join(CLASSIFIERS)}",

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -143,7 +144,8 @@ class Parts:
             self.folder.rmdir()
 
     def _forget(self) -> None:
-        ours = re.compile(rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?")
+        parts, output = rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?", re.escape(self.target.name)
+        ours = re.compile(rf"{parts}|{output}\.\d+\.tmp")
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
                 path.unlink(missing_ok=True)
@@ -157,6 +159,8 @@ def _locked(path: Path, target: Path) -> Iterator[None]:
     with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # who had it has ended, and taken it away
+                raise BlockingIOError
         except OSError:
             raise InvalidRun(
                 f"{target}, which another process is writing now", "an output of its own", "wait, or choose another"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from graphfnp.datasets.table_files import cell_text
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import atomic, write_json
 from graphfnp.prediction.arrow import column
@@ -17,6 +18,7 @@ ROW_GROUP = 16384  # rows of a Parquet file that are compressed together
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+\-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?$"  # which a spreadsheet should read as one
 OF_INPUT = " (input)"  # after the name of a user's column that is called as one of the records
+_PLAIN = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null, pa.types.is_string)
 METADATA = b"graphfnp"  # where Parquet keeps what a CSV has in a file beside it
 
 
@@ -35,9 +37,11 @@ def check_target(target: Path, source: Path | str | None = None, endings: Sequen
         return
     for written in (target, about_file(target), target.with_name(f"{target.name}.parts")):
         if _same(written, Path(source)):
-            raise InvalidConfig(
-                f"--out {target}, which would overwrite the input", "another file", "choose another name"
-            )
+            raise over_the_input(target)
+
+
+def over_the_input(target: Path | str) -> InvalidConfig:
+    return InvalidConfig(f"--out {target}, which would overwrite the input", "another file", "choose another name")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -48,17 +52,20 @@ def _same(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve()
 
 
-def write_record_file(target: Path, tables: Iterable[pa.Table], about: Mapping[str, Any], raw: bool = False) -> None:
+def write_record_file(
+    target: Path, tables: Iterable[pa.Table], about: Mapping[str, Any], raw: bool = False, folder: Path | None = None
+) -> None:
     """One table or more, one after the other; the same tables, however they are cut, give the same bytes.
 
-    In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``.
+    In a CSV a text that a spreadsheet would take for a formula gets an apostrophe, unless it is to be ``raw``. What is
+    not whole yet is in ``folder``, by default beside the target.
     """
     check_target(target)
     first = next(rest := iter(tables))
     tables = chain([first], rest)
-    with atomic(target) as temporary:
+    with atomic(target, folder) as temporary:
         if target.suffix == ".csv":
-            _write_csv(temporary, tables if raw else map(without_formulas, tables), first.schema)
+            _write_csv(temporary, tables if raw else map(without_formulas, tables))
             write_json(about_file(target), about)
         else:
             _write_parquet(temporary, tables, first.schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
@@ -82,10 +89,11 @@ def column_notes(own: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def as_cells(columns: pa.Table) -> pa.Table:
-    """Columns for CSV, which has no lists or structures: their values as text."""
+    """Columns for CSV: what is neither number, time nor text of the usual kind, as text."""
     for place, field in enumerate(columns.schema):
-        if pa.types.is_nested(field.type) or pa.types.is_dictionary(field.type) or pa.types.is_binary(field.type):
-            texts = column([None if one is None else str(one) for one in columns[place].to_pylist()], pa.string())
+        if not any(is_plain(field.type) for is_plain in _PLAIN):
+            values = columns[place].to_pylist()
+            texts = column([None if one is None else cell_text(one) for one in values], pa.string())
             columns = columns.set_column(place, field.name, texts)
     return columns
 
@@ -97,26 +105,31 @@ def beside(columns: pa.Table, records: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([*columns.columns, *records.columns], schema=pa.schema([*own, *records.schema]))
 
 
-def _write_csv(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:
+def _write_csv(file: Path, tables: Iterable[pa.Table]) -> None:
     from pyarrow.csv import CSVWriter  # slow to import: only what is written
 
-    with CSVWriter(file, schema) as writer:
-        for table in tables:
+    first = next(rest := iter(tables))
+    with CSVWriter(file, first.schema) as writer:
+        for table in chain([first], rest):
             writer.write_table(table)
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
-    """Texts that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
-    import pyarrow.compute as pc  # slow to import, and only a CSV needs it
-
+    """Texts and names that begin with = + - @, a tab or a line break, behind an apostrophe; numbers stay numbers."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
-            formula = pc.match_substring_regex(table[place], _FORMULA)
-            formula = pc.and_not(formula, pc.match_substring_regex(table[place], _NUMBER))
-            if pc.any(formula).as_py():
-                guarded = pc.binary_join_element_wise("'", table[place], "")
-                table = table.set_column(place, field, pc.if_else(formula, guarded, table[place]))
-    return table
+            table = table.set_column(place, field, _guarded(table[place]))
+    return table.rename_columns(_guarded(column(table.column_names, pa.string())).to_pylist())
+
+
+def _guarded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    import pyarrow.compute as pc  # slow to import, and only a CSV needs it
+
+    formula = pc.match_substring_regex(texts, _FORMULA)
+    formula = pc.and_not(formula, pc.match_substring_regex(texts, _NUMBER))
+    if not pc.any(formula).as_py():
+        return texts
+    return pc.if_else(formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
 def _write_parquet(file: Path, tables: Iterable[pa.Table], schema: pa.Schema) -> None:

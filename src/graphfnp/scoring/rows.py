@@ -68,8 +68,7 @@ class MoleculeFile:
         check_no_workbook(path)
         self.path, self.kind, self.notes, self.beside = path, _kind(path), QuoteNotes(), tuple(beside)
         try:
-            with open(path, "rb") as file:
-                self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            self.sha256 = self._digest()
             self._describe(smiles)
         except _BROKEN as error:
             raise InvalidGraphs(f"{path.name}: {error}", "a readable file", "check the file") from error
@@ -103,9 +102,15 @@ class MoleculeFile:
     def _parquet_columns(self) -> Iterator[pa.Table]:
         import pyarrow.parquet as pq
 
+        waiting = self.schema.empty_table()
         with pq.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(CHUNK):
-                yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            for batch in file.iter_batches(CHUNK):  # a column of categories ends a batch where its row group ends
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).replace_schema_metadata(None)])
+                while len(waiting) >= CHUNK:
+                    yield waiting[:CHUNK]
+                    waiting = waiting[CHUNK:]
+        if len(waiting):
+            yield waiting
 
     def _next(self, rows: Iterator[Any]) -> list[Any]:
         try:
@@ -113,7 +118,18 @@ class MoleculeFile:
         except _BROKEN as error:
             raise InvalidGraphs(f"{self.path.name}: {error}", "a file that is whole", "check the file") from error
 
+    def is_changed(self) -> bool:
+        """Did somebody write to the file since its rows were first looked at, or take it away?"""
+        try:
+            return self._digest() != self.sha256
+        except OSError:
+            return True
+
     # ---------------------------------------------------------------- what the file is like
+
+    def _digest(self) -> str:
+        with open(self.path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _describe(self, smiles: str | None) -> None:
         """Which column holds the SMILES, is there a header, and about how many rows are there."""
@@ -132,7 +148,8 @@ class MoleculeFile:
             with self._open() as file:
                 first = next((line for line in bounded_lines(file) if line.strip()), "")
             self.delimiter = delimiter_of(first, self.kind)
-            sample = list(islice((row for row in self._records() if row), HEAD + 1))
+            said = (row for row in self._records() if any(cell.strip() for cell in row))
+            sample = list(islice(said, HEAD + 1))
             if not sample:
                 raise InvalidGraphs(f"the empty file {self.path.name}", "a header and data rows", "check the file")
             table = text_table(sample[0], sample[1:])
@@ -202,9 +219,12 @@ class MoleculeFile:
         import pyarrow.parquet as pq
 
         names = [self.names[place] for place in self._places]
+        same = [self.names[:place].count(name) for place, name in zip(self._places, names, strict=True)]  # before it
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK, columns=names):
-                columns = (batch.column(name).to_pylist() for name in names)
+                read = batch.schema.names
+                places = ([k for k, one in enumerate(read) if one == name] for name in names)
+                columns = (batch.column(of_name[k]).to_pylist() for of_name, k in zip(places, same, strict=True))
                 yield from ([cell_text(value).strip() for value in row] for row in zip(*columns, strict=True))
 
 

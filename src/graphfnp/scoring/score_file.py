@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from graphfnp.chemistry.standardise import told
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.scoring.engines import scored_by_ray, scored_locally
@@ -60,7 +60,7 @@ def score_file(
     files may be addresses of object storage, such as s3://bucket/molecules.csv.
     """
     settings, execution = settings or Settings(), execution or Execution()
-    with fetched(source) as here, sent(target) as written:
+    with fetched(source) as here, sent(target, source) as written:
         check_target(written, here)
         Conformal(()).thresholds(settings.level)  # a level that is none should fail before the work
         is_csv = written.suffix == ".csv"
@@ -76,6 +76,7 @@ def score_file(
         }
         with parts.opened(manifest, restart):
             counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
+            _check_unchanged(file, parts)
             names = next(parts.tables(total)).column_names
             notes = [*file.notes.sentences()]
             notes += [told(counts.changes, counts.rows - counts.failed)] if "changes" in names else []
@@ -84,16 +85,30 @@ def score_file(
             known |= {"rows": counts.rows, "failed": counts.failed, "notes": notes}
             tables = parts.tables(total)
             if keep_columns:
-                tables = _beside_their_rows(tables, file, is_csv)
-            write_record_file(written, tables, {**about(scorer.models), **known}, raw)
+                tables = _beside_their_rows(tables, file, parts, is_csv)
+            write_record_file(written, tables, {**about(scorer.models), **known}, raw, parts.folder)
             parts.remove()
     return replace(counts, notes=tuple(notes))
 
 
-def _beside_their_rows(tables: Iterator[pa.Table], file: MoleculeFile, is_csv: bool) -> Iterator[pa.Table]:
+def _beside_their_rows(
+    tables: Iterator[pa.Table], file: MoleculeFile, parts: Parts, is_csv: bool
+) -> Iterator[pa.Table]:
     """The records of each chunk beside the columns of its rows, which are read once more: they are in no part."""
     for columns, records in zip(file.columns(), tables, strict=True):
         yield beside(as_cells(columns) if is_csv else columns, records)
+    _check_unchanged(file, parts)
+
+
+def _check_unchanged(file: MoleculeFile, parts: Parts) -> None:
+    """InvalidRun, and no part is kept, if the records may be of other rows than the file had."""
+    if file.is_changed():
+        parts.remove()
+        raise InvalidRun(
+            f"{file.path}, which was changed while it was scored",
+            "a file that stays as it is until its records are written",
+            "run the command again",
+        )
 
 
 def _score_missing(

@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -29,7 +30,7 @@ class ServiceError(GraphFNPError):
 
 
 class Client:
-    """One service. Long lists are sent in pieces of ``most_rows``; a service that is busy is asked again.
+    """One service. Long lists are sent in pieces that it takes; a service that is busy is asked again.
 
     ``api_key`` goes with every request; ``retries`` is how often a busy or silent service is asked again.
     """
@@ -94,15 +95,15 @@ class Client:
 
     def rationales(self) -> list[dict[str, Any]]:
         """What the model looks for."""
-        return json.loads(self._ask("/rationales"))["rationales"]
+        return self._json("/rationales")["rationales"]
 
     def model(self) -> dict[str, Any]:
         """The model card."""
-        return json.loads(self._ask("/model"))
+        return self._json("/model")
 
     def health(self) -> dict[str, Any]:
         """``{"status": "ok", "model": ID}``; ServiceError if it is not ready."""
-        return json.loads(self._ask("/health"))
+        return self._json("/health")
 
     def metrics(self) -> str:
         """Prometheus text."""
@@ -127,18 +128,31 @@ class Client:
         is_whole = given.get("mix") == "estimate" or "weighted" in given or "pick" in given
         most = len(asked) if is_whole else self._limits[limit]
         records: list[dict[str, Any]] = []
-        for start in range(0, len(asked), most):
+        start = 0
+        while start < len(asked):
             some = slice(start, start + most)
             body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
-            for record in json.loads(self._ask(path, body))["records"]:
-                record["row"] += start
+            if most > 1 and not is_whole and len(_encoded(body)) > self._limits["most_bytes"]:
+                most //= 2
+                continue
+            for record in self._json(path, body)["records"]:
+                for one in (record, *record.get("models", {}).values()):  # of a panel each model has a record
+                    one["row"] += start
                 if name == "graphs":
                     record["input"] = f"graph {record['row']}"
                 records.append(record)
+            start += most
         return records
 
+    def _json(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        content = self._ask(path, body)
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise ServiceError(0, f"what {self.address}{path} sends is no JSON", "no id") from None
+
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
-        identity, content = uuid4().hex, None if body is None else json.dumps(body, default=_plain).encode()
+        identity, content = uuid4().hex, None if body is None else _encoded(body)
         headers = {"Content-Type": "application/json", "X-Request-ID": identity, **self._key}
         for left in range(self.retries, -1, -1):
             try:
@@ -149,11 +163,15 @@ class Client:
                 if error.code not in AGAIN or not left:
                     raise refused from None
                 time.sleep(min(float(wait), LONGEST_WAIT) if wait.isdigit() else 1.0)
-            except (URLError, OSError) as error:
+            except (URLError, OSError, HTTPException) as error:  # the last: cut short, or no HTTP at all
                 if not left:
                     raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
                 time.sleep(1.0)
         raise AssertionError("the last try returns or raises")
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, default=_plain).encode()
 
 
 def _plain(value: Any) -> Any:
@@ -166,7 +184,7 @@ def _plain(value: Any) -> Any:
 def _detail(error: HTTPError) -> str:
     try:
         return str(json.loads(error.read())["detail"])
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
         return str(error.reason)
 
 

@@ -30,6 +30,7 @@ HEADERS = (
 )
 
 
+MOST_READ_OUT = 4  # times the bytes that a request may have: of a refused one no more are read
 LEFT = 499  # nginx's number for: the client left
 
 
@@ -52,7 +53,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status, size = time.perf_counter(), LEFT, 0
+        started, status, size, is_read = time.perf_counter(), LEFT, 0, False
         identity = scope.setdefault("state", {})["request_id"] = request_id(scope["headers"])
 
         async def counted(message: Message) -> None:
@@ -65,13 +66,21 @@ class Guard:
             size += len(message.get("body", b""))
             await send(message)
 
+        async def read() -> Message:
+            nonlocal is_read
+            message = await receive()
+            is_read = not message.get("more_body")
+            return message
+
         self.telemetry.open.inc()
         try:
             self._check_host(scope)
             self._check_key(scope)
-            body = await self._body(scope, receive)
+            body = await self._body(scope, read)
             await self._answered(scope, body, receive, counted)
         except Refused as refusal:
+            if not is_read and refusal.status != 408 and b"expect" not in dict(scope["headers"]):
+                await self._read_out(receive)
             await _refuse(counted, refusal)
         except Gone:
             pass
@@ -135,6 +144,15 @@ class Guard:
         except TimeoutError:
             raise Refused(408, f"the body did not arrive within {self.config.body_seconds:g} seconds") from None
 
+    async def _read_out(self, receive: Receive) -> None:
+        """The rest of a refused body: many clients look for an answer when they have sent all, and no sooner."""
+        left, more = MOST_READ_OUT * self.config.most_bytes, True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.body_seconds):
+                while more and left > 0:
+                    message = await receive()
+                    left, more = left - len(message.get("body", b"")), message.get("more_body", False)
+
     async def _answered(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
         """Run the routes; if the client leaves meanwhile, stop working for it."""
         messages = iter([{"type": "http.request", "body": body, "more_body": False}])
@@ -183,7 +201,7 @@ async def _refuse(send: Send, refusal: Refused) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),  # what may still come of the body is not read
+        (b"connection", b"close"),  # what may still come of the body is no request
     ]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

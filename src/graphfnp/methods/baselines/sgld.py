@@ -15,7 +15,7 @@ from graphfnp.networks.graph_network import WeightVector
 
 @dataclass(frozen=True)
 class SGLDConfig(VanillaConfig):
-    """Thirty snapshots, one an epoch from the second half of training."""
+    """One snapshot an epoch in the second half of training, of which the last thirty are kept."""
 
     snapshots: int = 30
     burn_in: float = 0.5  # part of the epochs without noise or snapshots

@@ -11,7 +11,7 @@ export function modelCard(card) {
   const rows = [
     ["Trained on", counted ? `${data.dataset}: ${parts}; split ${data.split}` : data.dataset, data.cite],
     measures.num_graphs ? ["Right on held-out data", `${percent(measures.accuracy, 1)} of ${measures.num_graphs}; AUROC ${number(measures.auroc)} (0.5 is chance)`] : null,
-    ["Calibration error (ECE)", `${percent(measures.ece ?? known?.ece, 1)}${interval}`, known ? `measured ${known.measured.slice(0, 10)} on the ${known.part}` : null],
+    ["Calibration error (ECE)", `${percent(measures.ece ?? known?.ece, 1)}${interval}`, known?.measured ? `measured ${known.measured.slice(0, 10)} on the ${known.part}` : known?.part ? `not measured since: ${known.part}` : null],
     card.conformal ? ["Sets of classes", card.conformal.coverage ? `hold the true one for ${percent(card.conformal.coverage, 1)} of held-out data; ${percent(card.conformal.singletons)} name one class` : "not measured on other data", card.conformal.guarantee] : null,
     ["Model", `${card.method}, ${card.id}`, card.made.command],
     ["Limits of this service", `${card.service.most_rows} rows, ${(card.service.most_bytes / 1e6).toFixed(1)} MB, ${card.service.most_nodes} atoms or nodes a row`],
