@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphfnp.experiments.claims import places
+from graphfnp.experiments.ranks import ranks
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
 from graphfnp.experiments.tables import TABLES
@@ -34,7 +35,7 @@ def test_the_readme_prints_the_mean_nll_of_complete_rows():
 
 
 def test_the_readme_counts_single_models_that_are_ahead_with_a_temperature():
-    text, words = " ".join((ROOT / "README.md").read_text().split()), {"four": 4, "eleven": 11}
+    text, words = " ".join((ROOT / "README.md").read_text().split()), {"four": 4, "eleven": 11, "twelve": 12}
     results = Results(ROOT / "results" / "cells")
     ahead = {
         (place.dataset, backbone): len(place.ahead)
@@ -54,3 +55,18 @@ def test_the_readme_says_what_focal_loss_has_that_learns_from_parts():
     found = summaries(TABLES["parts"], Results(ROOT / "results" / "cells"))
     raw = {one["dataset"]: one["nll_raw_mean"] for one in found if one["method"] == "focal, parts" and one["complete"]}
     assert [float(number) for number in said.groups()] == pytest.approx([raw["bbbp"], raw["bace"]], abs=6e-4)
+
+
+def test_the_readme_says_the_mean_ranks():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    number = r"(\d\.\d)"
+    said = re.search(
+        rf"Over (\d+) splits\*\* its mean rank by NLL, {number} among nine methods, is that of an ensemble of five "
+        rf"networks \({number}\); a plain network has {number}, the literal method {number}, the network without "
+        rf"rationales {number}",
+        text,
+    )
+    found = ranks(Results(ROOT / "results" / "cells"), ["nll"])
+    order = ("graphfnp", "deep-ensemble", "vanilla", "paper", "no-rationales")
+    assert int(said[1]) == found.splits
+    assert [float(number) for number in said.groups()[1:]] == [round(found.mean[name]["nll"], 1) for name in order]
