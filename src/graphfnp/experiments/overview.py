@@ -32,7 +32,8 @@ def claim_counts(judged: Sequence[Claim]) -> str:
 
 def claim_parts(results: Results) -> list[str | Part]:
     """What is claimed, and a grid of datasets by claims; then those that are over several datasets."""
-    judged = claims(results)
+    judged, parts = claims(results), TABLES["parts"]
+    complete = [name for name in parts.columns if not parts.only(columns=[name]).missing(results)]
     about = (
         f"Is GraphFNP's NLL or Brier lower than that of the rivals, and are its ECE and AUROC the best, or within one "
         f"standard error of it? Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table claims "
@@ -41,7 +42,7 @@ def claim_parts(results: Results) -> list[str | Part]:
         "Holm's correction over all claims that have one and, for random splits, which share graphs, Nadeau and "
         "Bengio's; *in the mean*: a lead that is not significant. Seeds of one split speak for that split. "
         "*focal, parts* and the like also learn from random parts of graphs, as GraphFNP and the network without "
-        f"rationales always do; they were run on {listed(TABLES['parts'].columns)} with a GCN."
+        f"rationales always do; they were run on {listed(complete) or 'no dataset yet'}, with a GCN."
     )
     known = {(claim.where, claim.says): claim for claim in judged if claim.holds is not None}
     rows = [
@@ -74,7 +75,7 @@ def render_places(results: Results) -> str:
     for raw, soft in zip(of_raw, of_soft, strict=True):
         cells = [f"{raw.dataset}, {raw.backbone.upper()}"]
         for place in (raw, soft):
-            best = ", ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
+            best = "; ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
             cells += [f"{place.number} of {place.models}", f"{place.ours:.3f}", best]
         rows.append(cells)
     heads = ["", "place, raw", "NLL, raw", "the best, if others", "place, soft", "NLL, soft", "the best, if others"]
