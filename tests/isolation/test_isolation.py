@@ -48,7 +48,7 @@ def work(rows, options, begin):
 def pool():
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), before]))
-    made = Pool(Limits(seconds=0.2, megabytes=256))
+    made = Pool(Limits(seconds=0.5, megabytes=256))
     yield made
     made.close()
     if before is not None:
@@ -66,7 +66,7 @@ def test_good_rows_come_back_with_arrays(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("bad", "why", "reason"),
     [
-        ("busy", "time", "0.2 s of processor time"),
+        ("busy", "time", "0.5 s of processor time"),
         ("large", "memory", "256 MB"),
         ("crash", "crash", "signal 11"),
         ("fail", "error", "KeyError"),
