@@ -102,7 +102,7 @@ class MoleculeFile:
     def _parquet_columns(self) -> Iterator[pa.Table]:
         import pyarrow.parquet as pq
 
-        waiting = self.schema.empty_table()
+        waiting = pa.Table.from_batches([], self.schema)  # empty_table would import pandas
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(CHUNK):  # a column of categories ends a batch where its row group ends
                 waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).replace_schema_metadata(None)])
