@@ -1,7 +1,7 @@
 """GraphClassifier: the contract every method implements; RationaleModel: what those with rationales say besides."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -105,8 +105,10 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
     def after_training(self, graphs: PackedGraphs) -> None:
         """Called once with the averaged weights, before calibration: what is read off the training graphs."""
 
-    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
-        """Called before the tensors of a trained model are loaded: what was learned in size becomes as large."""
+    def make_room(self, tensors: dict[str, Tensor]) -> None:
+        """Called before the tensors of a trained model are loaded: what was learned in size becomes as large, and what
+        an earlier version did not write is added to them.
+        """
 
     def distance(self, encoded: E) -> Tensor | None:
         """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""

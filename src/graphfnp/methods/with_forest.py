@@ -1,7 +1,6 @@
 """GraphFNP beside a forest on fingerprints: two views of a graph, each with half of every draw."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -50,7 +49,7 @@ class WithForest(GraphFNP):
         self.forest.class_weight.copy_(self.class_weight)
         self.forest.after_training(graphs)
 
-    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
+    def make_room(self, tensors: dict[str, Tensor]) -> None:
         super().make_room(tensors)
         self.forest.make_room(
             {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items() if name.startswith(PREFIX)}

@@ -49,7 +49,12 @@ class WeightVector:
         parts = dict(module.named_parameters()) | dict(module.named_buffers())
         return torch.cat([parts[name].detach().flatten() for name in self.shapes])
 
+    def load(self, module: nn.Module, vector: Tensor) -> None:
+        module.load_state_dict(self._named(vector), strict=False)
+
     def call(self, module: nn.Module, vector: Tensor, batch: Batch) -> Tensor:
+        return functional_call(module, self._named(vector), (batch,))
+
+    def _named(self, vector: Tensor) -> dict[str, Tensor]:
         parts = vector.split([shape.numel() for shape in self.shapes.values()])
-        weights = {name: part.view(shape) for part, (name, shape) in zip(parts, self.shapes.items(), strict=True)}
-        return functional_call(module, weights, (batch,))
+        return {name: part.view(shape) for part, (name, shape) in zip(parts, self.shapes.items(), strict=True)}

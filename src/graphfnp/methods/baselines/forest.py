@@ -1,6 +1,5 @@
 """Forest: a random forest on fingerprints, the peer that chemists name first; no network at all."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -147,7 +146,7 @@ class Forest(GraphClassifier[Encoding]):
         shares[:, torch.from_numpy(forest.classes_)] = value[:, 0].float()  # classes without a graph stay at 0
         self.value = shares / shares.sum(-1, keepdim=True)
 
-    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
+    def make_room(self, tensors: dict[str, Tensor]) -> None:
         found = {name: tensors[name] for name in LEARNED if name in tensors}
         nodes = len(found.get("feature", ()))
         number = torch.arange(nodes)
