@@ -286,9 +286,11 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     predicted = graphfnp("predict", tmp_path / "new", "CCO", "--json")
     assert json.loads(predicted.out)[0]["conformal_set"] == ["alcohol", "amine"]  # six are too few for 90 %
     assert "exists" in graphfnp(*arguments).err
+    (tmp_path / "new" / "report.html").write_text("the page of the model before")
     shown = graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", "--kind", "temperature")
     assert shown.code == 0, shown.err
     assert "ECE" in shown.out
+    assert "graphfnp report" in shown.out
     assert isinstance(Run(tmp_path / "new").model.calibration.scaling, Temperature)
     for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
         assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2

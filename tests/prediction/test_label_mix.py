@@ -110,13 +110,33 @@ def test_mix_is_named_by_class_and_the_rest_is_shared_as_in_training(said, mix):
     assert read_mix(said, NAMES, USUAL) == pytest.approx(mix)
 
 
+@pytest.mark.parametrize(
+    "said", ["no, never=0.2", {"no, never": 0.2}, "yes=0.7,no, never=0.2", "yes=0.7, no, never=0.2"]
+)
+def test_class_whose_name_holds_a_comma_is_named_in_a_mix(said):
+    assert read_mix(said, ("yes", "p=1", "no, never"), (0.7, 0.1, 0.2)) == pytest.approx((0.7, 0.1, 0.2))
+
+
 def test_share_without_a_name_is_that_of_the_second_of_two_classes():
     assert read_mix("0.2", ("no", "yes"), (0.5, 0.5)) == pytest.approx((0.8, 0.2))
     assert mix_words((0.8, 0.2), ("no", "yes")) == "no 80.0 %, yes 20.0 %"
 
 
 @pytest.mark.parametrize(
-    "said", ["medium=0.2", "strong=2", "strong=0.6,weak=0.5", "0.3", "often", "", "0.5,0.5", "0.2,0.2,0.2"]
+    "said",
+    [
+        "medium=0.2",
+        "strong=2",
+        "strong=0.6,weak=0.5",
+        "0.3",
+        "often",
+        "",
+        "0.5,0.5",
+        "0.2,0.2,0.2",
+        "=0.2",
+        "strong=0.2,",
+        "strong=0.2,weak",
+    ],
 )
 def test_mix_of_unknown_classes_or_impossible_shares_is_refused_with_the_classes(said):
     with pytest.raises(InvalidConfig, match="strong") as caught:

@@ -75,6 +75,13 @@ def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
     assert records[0]["reason"] == records[2]["reason"] == "no SMILES given"
 
 
+def test_missing_graph_keeps_its_place(asking: Client) -> None:
+    graph = {"num_nodes": 2, "edges": [[0, 1]], "node_types": ["C", "O"], "edge_types": ["single"]}
+    records = asking.predict([graph, None, graph])
+    assert [record["status"] for record in records] == ["ok", "failed", "ok"]
+    assert "without nodes" in records[1]["reason"]
+
+
 def test_numbers_of_numpy_are_numbers(asking: Client) -> None:
     plain = asking.predict("CCO", level=0.8, mix={"permeable": 0.25})
     assert asking.predict("CCO", level=0.8, mix={"permeable": np.float32(0.25)}) == plain
@@ -165,7 +172,13 @@ def test_no_more_often_than_told(busy: str) -> None:
 class Rude(BaseHTTPRequestHandler):
     """Says what the path tells, and hangs up."""
 
-    said: ClassVar = {"/cut": b"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\n{}", "/ssh": b"SSH-2.0-x\r\n"}
+    said: ClassVar = {
+        "/cut": b"HTTP/1.0 200 OK\r\nContent-Length: 99\r\n\r\n{}",
+        "/ssh": b"SSH-2.0-x\r\n",
+        "/other": b'HTTP/1.0 200 OK\r\n\r\n{"state": "ok"}',
+        "/list": b'HTTP/1.0 200 OK\r\n\r\n["status"]',
+        "/number": b"HTTP/1.0 200 OK\r\n\r\n7",
+    }
 
     def do_GET(self) -> None:
         place = self.path.removesuffix("/health")
@@ -175,7 +188,7 @@ class Rude(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("place", ["cut", "ssh", "html"])
+@pytest.mark.parametrize("place", ["cut", "ssh", "html", "other", "list", "number"])
 def test_whatever_else_answers_is_an_error_of_the_service(place: str) -> None:
     with HTTPServer(("127.0.0.1", 0), Rude) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()

@@ -87,6 +87,12 @@ def calibrate_run(
         )
     say(f"run     {place}", console=console)
     say(f"measure it on its test part: graphfnp evaluate {place}", "dim", console)
+    if (place / "report.html").is_file():
+        say(
+            f"report.html in it shows the model as it was before; write it anew: graphfnp report {place}",
+            "dim",
+            console,
+        )
 
 
 def _refitted(

@@ -35,10 +35,9 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
     if text == TRAINING:
         return tuple(usual)
     named: dict[int, float] = {}
-    for place, part in enumerate(text.split(",")):
-        name, is_named, number = part.rpartition("=")
-        known = name.strip() in class_names if is_named else count == 2 or "," in text
-        position = class_names.index(name.strip()) if is_named and known else place + (count == 2 and "," not in text)
+    for place, (name, number) in enumerate(_pairs(text)):
+        known = name in class_names if name else count == 2 or "," in text
+        position = class_names.index(name) if name and known else place + (count == 2 and "," not in text)
         try:
             share = float(number)
         except ValueError:
@@ -54,6 +53,20 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
     return tuple(mix[k] / sum(mix.values()) for k in range(count))
 
 
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Names with their shares as text, a name empty where no name is given; a name may hold commas."""
+    if "=" not in text:
+        return [("", number) for number in text.split(",")]
+    pairs, begun = [], []
+    for piece in text.split(","):
+        begun.append(piece)
+        if "=" in piece:
+            name, _, number = ",".join(begun).rpartition("=")
+            pairs.append((name.strip() or text, number))
+            begun = []
+    return pairs + [(piece, "") for piece in begun]
+
+
 def mix_text(given: str | Mapping[Any, float]) -> str:
     """As ``graphfnp predict --mix`` takes it."""
     if isinstance(given, str):
@@ -65,7 +78,7 @@ def models_for(given: str | Mapping[Any, float], classes: Mapping[str, Sequence[
     """Of several models, by their classes, those that a mix is for: all, or those that have all classes it names."""
     text = mix_text(given)
     for_all = text in (TRAINING, EVEN, ESTIMATE) or len(classes) == 1
-    named = set() if for_all else {part.rpartition("=")[0].strip() for part in text.split(",")}
+    named = set() if for_all else {name for name, _ in _pairs(text)}
     if fitting := [model for model, own in classes.items() if named <= set(own)]:
         return fitting
     known = "; ".join(f"{model}: {listed(own, 9)}" for model, own in classes.items())

@@ -42,6 +42,9 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         return records
 
     batcher, reader = Batcher(work, config.most_waiting), Reader(engine.model.classifier.schema, config)
+    drawing = (
+        asyncio.Semaphore()
+    )  # plain graphs are drawn in this process, one at a time: others want answers meanwhile
     telemetry.watch(lambda: batcher.waiting + reader.waiting, reader.pool)
     card = engine.card()
     documented, key = responses(engine.model.classifier.schema), [] if config.api_key is None else [Security(KEY)]
@@ -120,10 +123,12 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         (row,) = await reader.read([request.row])
         if row.arrays is None:
             raise HTTPException(422, f"nothing to draw: {row.reason}")
-        return Response(
-            await asyncio.to_thread(graph_svg, engine.graphs([row]), request.nodes, request.edges, label),
-            media_type=SVG,
-        )
+        try:
+            async with asyncio.timeout(config.seconds), drawing:
+                svg = await asyncio.to_thread(graph_svg, engine.graphs([row]), request.nodes, request.edges, label)
+        except TimeoutError:
+            raise HTTPException(503, f"not drawn within {config.seconds:g} seconds", {"Retry-After": "30"}) from None
+        return Response(svg, media_type=SVG)
 
     @app.get(**route("/rationales"))
     def rationales() -> Response:

@@ -95,15 +95,15 @@ class Client:
 
     def rationales(self) -> list[dict[str, Any]]:
         """What the model looks for."""
-        return self._json("/rationales")["rationales"]
+        return self._json("/rationales", "rationales")["rationales"]
 
     def model(self) -> dict[str, Any]:
         """The model card."""
-        return self._json("/model")
+        return self._json("/model", "service")
 
     def health(self) -> dict[str, Any]:
         """``{"status": "ok", "model": ID}``; ServiceError if it is not ready."""
-        return self._json("/health")
+        return self._json("/health", "status")
 
     def metrics(self) -> str:
         """Prometheus text."""
@@ -121,8 +121,11 @@ class Client:
         if not asked:
             return []
         name = "graphs" if any(isinstance(row, Mapping) for row in asked) else "smiles"
-        if name == "smiles":  # what is missing keeps its place, as a row that cannot be read
+        # What is missing keeps its place, as a row that cannot be read.
+        if name == "smiles":
             asked = ["" if row is None or (isinstance(row, float) and row != row) else str(row) for row in asked]
+        else:
+            asked = [{"num_nodes": 0} if row is None else row for row in asked]
         given = {key: value for key, value in options.items() if value is not None}
         self._limits = self._limits or self.model()["service"]
         is_whole = given.get("mix") == "estimate" or "weighted" in given or "pick" in given
@@ -135,7 +138,7 @@ class Client:
             if most > 1 and not is_whole and len(_encoded(body)) > self._limits["most_bytes"]:
                 most //= 2
                 continue
-            for record in self._json(path, body)["records"]:
+            for record in self._json(path, "records", body)["records"]:
                 for one in (record, *record.get("models", {}).values()):  # of a panel each model has a record
                     one["row"] += start
                 if name == "graphs":
@@ -144,12 +147,16 @@ class Client:
             start += most
         return records
 
-    def _json(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _json(self, path: str, field: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the service sends, if it is JSON with that field."""
         content = self._ask(path, body)
         try:
-            return json.loads(content)
-        except ValueError:
-            raise ServiceError(0, f"what {self.address}{path} sends is no JSON", "no id") from None
+            if field in (answer := json.loads(content)) and isinstance(answer, dict):
+                return answer
+            found = f"JSON without {field}"
+        except (ValueError, TypeError):
+            found = "no JSON of GraphFNP"
+        raise ServiceError(0, f"what {self.address}{path} sends is {found}", "no id")
 
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> bytes:
         identity, content = uuid4().hex, None if body is None else _encoded(body)
