@@ -83,6 +83,14 @@ def test_measures_of_an_earlier_calibration_are_not_those_of_the_model(tmp_path:
     assert "on 32 graphs: mine.csv" in card_text(card)
 
 
+@pytest.mark.parametrize("content", ["[]", '{"domain": 7}', '{"label_shift": 5}', '{"calibration": "none"}'])
+def test_measures_that_are_not_as_they_were_written_are_an_error_that_names_the_file(content: str) -> None:
+    shutil.copytree(open_run("bbbp").folder, "edited")
+    Path("edited/metrics.json").write_text(content)
+    with pytest.raises(InvalidRun, match=r"edited, whose metrics\.json"):
+        model_card(Run(Path("edited")))
+
+
 def test_a_model_in_memory_is_exported_under_the_name_of_the_file() -> None:
     model = graphfnp.load_model("bbbp")
     assert graphfnp.export(model, "mine (v2).zip") == graphfnp.export(model, "again/mine (v2).zip")

@@ -7,14 +7,14 @@ from typing import Any
 
 from graphfnp.chemistry.smiles import reads_smiles
 from graphfnp.datasets.catalogue import CATALOGUE
-from graphfnp.errors import listed, plural
+from graphfnp.errors import InvalidRun, listed, plural
 from graphfnp.files import read_json
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.runs.checkpoint import METRICS
-from graphfnp.runs.run import SPLIT, Run
+from graphfnp.runs.run import CONFIG, SPLIT, Run
 
 CARD = "card.json"
 MEASURES = (
@@ -26,6 +26,17 @@ SOURCE = ("cite", "origin", "stand_in")
 
 def model_card(run: Run) -> dict[str, Any]:
     """Everything a user should know before trusting a number of this model, ready for JSON."""
+    try:
+        return _card(run)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:  # files edited by hand
+        raise InvalidRun(
+            f"{run.folder}, whose {METRICS}, {SPLIT} or {CONFIG} is not as it was written ({error!r})",
+            "the files that `graphfnp train` wrote",
+            "restore them, or train again",
+        ) from error
+
+
+def _card(run: Run) -> dict[str, Any]:
     model, plan = run.model, run.plan
     schema, facts = model.classifier.schema, run.record.get("facts", {})
     split = read_json(run.folder / SPLIT) if (run.folder / SPLIT).is_file() else NO_SPLIT
@@ -48,7 +59,7 @@ def model_card(run: Run) -> dict[str, Any]:
             **{name: facts[name] for name in facts if name in SOURCE or name.startswith("sha256")},
         },
         "measured_on": "test part" if split["test"] else "validation part",
-        "measures": {name: metrics[name] for name in MEASURES if name in metrics},
+        "measures": {name: metrics[name] for name in MEASURES if not isinstance(metrics.get(name, ""), str)},
         "calibration": {
             **model.calibration.to_json(),
             "label_mix": assumed_mix(model),
