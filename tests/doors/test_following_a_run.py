@@ -41,6 +41,19 @@ def test_every_epoch_is_a_line_in_a_log_file(rings: Path, capsys) -> None:
     assert all(f"epoch {n} of 3: validation NLL" in told for n in (1, 2, 3))
 
 
+def test_scored_rows_are_counted_in_a_log_file(rings: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("graphfnp.cli.console.LOG_SECONDS", 0.0)
+    _, told = said(capsys, "predict", "bbbp", rings, "-o", rings.parent / "out.csv", "--smiles", "smiles")
+    assert "200 of 200 rows: " in told
+    assert "rows/s" in told
+
+
+def test_a_mask_explainer_counts_its_graphs_in_a_log_file(capsys, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("graphfnp.cli.console.LOG_SECONDS", 0.0)
+    _, told = said(capsys, "explain", "bbbp", "CCO", "--explainer", "gnn-explainer", "--out", tmp_path / "masks")
+    assert "gnn-explainer: 1 of 1 graph" in told
+
+
 def test_file_of_epochs_grows_while_it_trains(rings: Path) -> None:
     folder, seen = rings.parent / "run", []
 

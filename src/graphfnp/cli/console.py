@@ -1,6 +1,7 @@
 """What the command line shows: progress, tables of measures, and errors that say what to do."""
 
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 INTERRUPTED = 130
+LOG_SECONDS = 30.0  # between the lines of a log
 MOST_CLASSES = 6  # told one by one in a cell of a table
 
 
@@ -32,6 +34,19 @@ def say(text: str, style: str | None = None, console: Console = err) -> None:
 
 def note(text: str, console: Console = err) -> None:
     say(f"note: {text}", "yellow", console)
+
+
+def log_lines() -> Callable[[str], None]:
+    """What a bar is on a terminal, in a log file: a line now and then."""
+    last = time.monotonic()
+
+    def log(text: str) -> None:
+        nonlocal last
+        if (now := time.monotonic()) - last >= LOG_SECONDS:
+            last = now
+            say(text)
+
+    return log
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Column, Table
 
-from graphfnp.cli.console import err, out, say
-from graphfnp.errors import InvalidConfig
+from graphfnp.cli.console import err, log_lines, out, say
+from graphfnp.errors import InvalidConfig, plural
 from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.scores import GENERATORS
 from graphfnp.files import read_json
@@ -46,11 +46,14 @@ def explain_with(
         )
     training = run.dataset(data).train if name == "pg-explainer" else None
     with Progress(console=err, disable=as_json, transient=True) as progress:
-        task = progress.add_task(name, total=len(graphs))
-        found = explain(
-            run.model.classifier, graphs, name, training, seed=seed, batch_size=8,
-            watch=lambda done: progress.update(task, advance=done),
-        )  # fmt: skip
+        task, log = progress.add_task(name, total=len(graphs)), log_lines()
+
+        def watch(done: int) -> None:
+            progress.update(task, advance=done)
+            if not err.is_terminal:
+                log(f"{name}: {progress.tasks[task].completed:.0f} of {plural(len(graphs), 'graph')}")
+
+        found = explain(run.model.classifier, graphs, name, training, seed=seed, batch_size=8, watch=watch)
     title = f"What {name} marks: {run.plan.method} on {run.plan.dataset}"
     records = write_masks(folder, title, graphs, found, rows, names, refused)
     table = Table("row", "name" if any(names) else "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)

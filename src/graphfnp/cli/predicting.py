@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from graphfnp.chemistry.smiles import reads_smiles
-from graphfnp.cli.console import err, note, say
+from graphfnp.cli.console import err, log_lines, note, say
 from graphfnp.cli.inputs import Rows, mix_line, models_for_mix, read_input
 from graphfnp.cli.prediction_table import show_predictions
 from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
@@ -138,7 +139,10 @@ def _score(models: Models, request: PredictRequest, target: Path) -> Counts:
 
 @contextmanager
 def _progress() -> Iterator[Watch]:
-    """Rows done, how many a second, and the time left, on standard error."""
+    """Rows done, how many a second, and the time left, on standard error; in a file, lines."""
+    if not err.is_terminal:
+        yield _print_rows()
+        return
     columns = (
         TextColumn("[bold]rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -147,12 +151,24 @@ def _progress() -> Iterator[Watch]:
         task = progress.add_task("rows", total=None, rate="")
 
         def watch(done: int, before: int, total: int) -> None:
-            elapsed = progress.tasks[0].elapsed or 0
-            rate = f"{(done - before) / elapsed:,.0f} rows/s" if elapsed else ""
-            kept = f", {before:,} were done before" if before else ""
-            progress.update(task, completed=done, total=total, rate=rate + kept)
+            rate = _rate(done, before, progress.tasks[0].elapsed or 0)
+            progress.update(task, completed=done, total=total, rate=rate)
 
         yield watch
+
+
+def _print_rows() -> Watch:
+    log, began = log_lines(), time.monotonic()
+
+    def watch(done: int, before: int, total: int) -> None:
+        log(f"{done:,} of {plural(total, 'row')}: {_rate(done, before, time.monotonic() - began)}")
+
+    return watch
+
+
+def _rate(done: int, before: int, seconds: float) -> str:
+    rate = f"{(done - before) / seconds:,.0f} rows/s" if seconds else ""
+    return rate + (f", {before:,} were done before" if before else "")
 
 
 def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, Models]:

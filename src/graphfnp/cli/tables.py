@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from graphfnp.cli.console import err, out, say
-from graphfnp.errors import InvalidConfig, listed
+from graphfnp.errors import InvalidConfig, listed, plural
 from graphfnp.experiments.claims import claims
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.overview import claim_parts, render_outstanding
@@ -150,7 +150,10 @@ def fill_table(
                 lines[update.worker], description=f"{update.cell}{state}", completed=update.epoch, total=update.epochs
             )
             if update.kind == "done":
-                progress.update(total, completed=outcome.done, total=outcome.done + len(table.missing(results)))
+                left = len(table.missing(results))
+                progress.update(total, completed=outcome.done, total=outcome.done + left)
+                if not err.is_terminal:  # a line for a log file
+                    say(f"{plural(outcome.done, 'cell')} done, {left} known to be left: {update.cell}")
 
         if engine == "ray":
             outcome = fill_cluster(table.missing, results, workers, minutes, watch, address)
