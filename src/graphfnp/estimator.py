@@ -148,7 +148,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         domain, held_out = model.domain, graphs.select(part.validation)
         provenance = Provenance("the data given to fit", data_hash(graphs), part.how).with_measures(
             "validation part, which the calibration was fitted on too",
-            all_scores(predict(model, held_out, self.num_draws, self.seed_)),
+            all_scores(predict(model, held_out, self.num_draws, self.seed_), assumed_mix(model)),
         )
         self.model_ = replace(
             model, domain=None if domain is None else domain.renumbered(rows[part.train]), provenance=provenance

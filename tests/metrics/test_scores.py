@@ -90,12 +90,29 @@ def test_all_scores_are_json_and_see_labelled_graphs_only():
     assert json.loads(json.dumps(scores, allow_nan=False)) == scores
     assert set(scores) == {
         "accuracy", "accuracy_of_majority", "auroc", "auprc", "ece", "ece_interval", "ece_floor", "ece_adaptive",
-        "ece_positive_class", "ece_positive_class_floor", "nll", "brier",
+        "ece_at_mix", "ece_positive_class", "ece_positive_class_floor", "nll", "brier",
         "brier_reliability", "brier_resolution", "brier_uncertainty", "aurc", "num_graphs",
     }  # fmt: skip
     padded = Predictions(torch.cat([probabilities, probabilities[:7]])[None], torch.cat([y, torch.full((7,), -1)]))
     assert all_scores(padded) == scores
     assert scores["num_graphs"] == 300
+
+
+def test_ece_at_the_assumed_mix_counts_each_class_as_often_as_that_mix_has_it():
+    """Eight of ten graphs are of class 1; weighed to an even mix they count as two, beside the two of class 0."""
+    p = torch.tensor([[0.7, 0.3], [0.4, 0.6], *[[0.1, 0.9]] * 8])
+    y = torch.tensor([0, 0, *[1] * 8])
+    scores = all_scores(Predictions(p[None], y), (0.5, 0.5))
+    assert scores["ece"] == pytest.approx((0.3 + 0.6 + 8 * 0.1) / 10)
+    assert scores["ece_at_mix"] == pytest.approx((0.3 + 0.6 + 2 * 0.1) / 4)
+    assert all_scores(Predictions(p[None], y), (0.2, 0.8))["ece_at_mix"] == pytest.approx(scores["ece"])
+
+
+def test_ece_at_a_mix_is_not_defined_where_a_class_of_it_has_no_graph():
+    one_class = Predictions(torch.tensor([[[0.3, 0.7], [0.2, 0.8]]]), torch.tensor([1, 1]))
+    assert all_scores(one_class, (0.5, 0.5))["ece_at_mix"] is None
+    assert all_scores(one_class)["ece_at_mix"] is None
+    assert all_scores(one_class, (0.0, 1.0))["ece_at_mix"] == pytest.approx(all_scores(one_class)["ece"])
 
 
 def test_all_scores_of_no_label_or_of_one_class_are_defined():

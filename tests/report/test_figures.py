@@ -127,6 +127,12 @@ def test_calibration_card_compares_with_the_floor():
     assert "3.0 points are more than that" in sentence(0.08)
 
 
+def test_calibration_card_names_the_error_at_the_assumed_mix_where_it_is_another():
+    shifted = headline({"ece": 0.29, "ece_floor": 0.05, "ece_at_mix": 0.13}, 2)[0].sentence
+    assert shifted.endswith("weighed to the label mix that is assumed it is 13.0.")
+    assert "weighed" not in headline({"ece": 0.29, "ece_floor": 0.05, "ece_at_mix": 0.29}, 2)[0].sentence
+
+
 def test_the_map_of_a_method_without_rationales_names_none() -> None:
     figure = embedding_map(torch.eye(3), certain([0.9, 0.1, 0.2], [0, 0, -1]), ["a", "b"])
     assert figure.axes[0].get_title(loc="left") + figure.axes[0].get_title() == "Where graphs lie"

@@ -296,6 +296,19 @@ def test_a_probability_near_one_never_means_all(page: Page) -> None:
     expect(page.locator(".answer")).to_contain_text("and 1 should not")
 
 
+def test_the_error_on_held_out_molecules_is_that_at_the_mix_assumed(page: Page) -> None:
+    page.route("**/explain", lambda route: route.fulfill(json=changed(route.fetch().json())))
+
+    def changed(answer: dict) -> dict:
+        answer["records"][0]["calibration"].update(graphs=204, ece=0.29, ece_at_mix=0.13)
+        return answer
+
+    ask(page, "CCO")
+    expect(page.locator(".answer")).to_contain_text(
+        "On 204 held-out ones, weighed to the mix of classes assumed, such statements were off by 13 points on average"
+    )
+
+
 def test_the_page_of_the_interface_shows_routes_and_sends_examples(page: Page, server) -> None:
     page.goto(f"{server.address}/docs")
     expect(page.locator("#contents a")).to_contain_text(["POST /predict", "POST /explain", "GET /model"])

@@ -112,7 +112,9 @@ def _refitted(
     fitted = calibrate(run.model, graphs, kind, share, seed)
     if fitted.provenance is not None:
         part = f"{Path(source).name}, each fifth by a fit on the others"
-        fitted = replace(fitted, provenance=fitted.provenance.with_measures(part, all_scores(after)))
+        fitted = replace(
+            fitted, provenance=fitted.provenance.with_measures(part, all_scores(after, assumed_mix(fitted)))
+        )
     promised = {} if fitted.conformal is None else fitted.conformal.facts()
     facts = {
         "before": _scores(before),

@@ -145,7 +145,10 @@ def _mix_told(metrics: Mapping[str, Any], own: Sequence[float] | None) -> str:
 
     if shift := metrics.get("label_shift"):
         own = shift["shares"].get(shift["estimated"]["part"])
-    return "; ".join(filter(None, mix_told(metrics["label_mix"], own, _names(metrics))))
+    assumed, other = mix_told(metrics["label_mix"], own, _names(metrics))
+    if not other or metrics.get("ece_at_mix") is None:
+        return "; ".join(filter(None, (assumed, other)))
+    return f"{assumed}, weighed to which the ECE is {percent(metrics['ece_at_mix'])}; {other}"
 
 
 def _names(metrics: Mapping[str, Any]) -> Sequence[str]:

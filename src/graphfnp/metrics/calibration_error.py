@@ -24,17 +24,22 @@ class ReliabilityBins:
     share: Tensor  # [..., bins]: of all graphs
 
 
-def expected_calibration_error(probabilities: Tensor, y: Tensor, bins: int = 15, mode: Mode = "top_label") -> Tensor:
+def expected_calibration_error(
+    probabilities: Tensor, y: Tensor, bins: int = 15, mode: Mode = "top_label", weight: Tensor | None = None
+) -> Tensor:
     """ECE = sum_b share_b |accuracy_b - confidence_b|; leading dimensions of [..., N, K] and [..., N] stay.
 
     ``top_label``: confidence of the predicted class, equal widths (Guo et al. 2017). ``positive_class``: P(y = 1) of a
-    binary problem, as MUBen has it. ``adaptive``: top label, bins of equal mass.
+    binary problem, as MUBen has it. ``adaptive``: top label, bins of equal mass. ``weight`` [..., N]: of each
+    graph.
     """
-    found = reliability_bins(probabilities, y, bins, mode)
+    found = reliability_bins(probabilities, y, bins, mode, weight)
     return (found.share * (found.accuracy - found.confidence).abs()).nansum(-1)
 
 
-def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15, mode: Mode = "top_label") -> ReliabilityBins:
+def reliability_bins(
+    probabilities: Tensor, y: Tensor, bins: int = 15, mode: Mode = "top_label", weight: Tensor | None = None
+) -> ReliabilityBins:
     """The points of a reliability diagram."""
     if mode == "positive_class":
         if probabilities.shape[-1] != 2:
@@ -46,7 +51,7 @@ def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15, mode: Mod
         confidence, label = probabilities.max(-1)
         outcome = y == label
     place = equal_mass(confidence, bins) if mode == "adaptive" else equal_width(confidence, bins)
-    return bin_means(confidence, outcome, place, bins)
+    return bin_means(confidence, outcome, place, bins, weight)
 
 
 def equal_width(confidence: Tensor, bins: int) -> Tensor:
@@ -62,15 +67,18 @@ def equal_mass(confidence: Tensor, bins: int) -> Tensor:
     return rank * bins // max(confidence.shape[-1], 1)
 
 
-def bin_means(confidence: Tensor, outcome: Tensor, place: Tensor, bins: int) -> ReliabilityBins:
+def bin_means(
+    confidence: Tensor, outcome: Tensor, place: Tensor, bins: int, weight: Tensor | None = None
+) -> ReliabilityBins:
     """Mean confidence and outcome over the graphs of each bin."""
     confidence, outcome, place = torch.broadcast_tensors(confidence.double(), outcome.double(), place)
+    weight = torch.ones_like(confidence) if weight is None else weight.to(confidence).expand_as(confidence)
     empty = confidence.new_zeros(*place.shape[:-1], bins)
-    count = empty.scatter_add(-1, place, torch.ones_like(confidence))
+    mass = empty.scatter_add(-1, place, weight)
     return ReliabilityBins(
-        empty.scatter_add(-1, place, confidence) / count,
-        empty.scatter_add(-1, place, outcome) / count,
-        count / max(place.shape[-1], 1),
+        empty.scatter_add(-1, place, weight * confidence) / mass,
+        empty.scatter_add(-1, place, weight * outcome) / mass,
+        mass / mass.sum(-1, keepdim=True).clamp(min=torch.finfo(mass.dtype).tiny),
     )
 
 

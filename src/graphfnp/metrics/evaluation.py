@@ -35,7 +35,7 @@ def evaluate(
             f"{len(graphs)} graphs without labels", "labelled graphs", "use predict for unlabelled graphs"
         )
     predictions = predict(model, graphs, num_draws, seed)
-    metrics: dict[str, Any] = all_scores(predictions)
+    metrics: dict[str, Any] = all_scores(predictions, assumed_mix(model))
     if model.classifier.rationale_model is not None:
         metrics.update(rationale_scores(model.classifier.rationale_model, graphs, seed))
     sets = conformal_sets(model, predictions)

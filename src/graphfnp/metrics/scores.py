@@ -1,6 +1,6 @@
 """Accuracy, AUROC, AUPRC, negative log-likelihood and Brier score of class probabilities, and all scores together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphfnp.metrics.calibration_error import (
     equal_width,
     expected_calibration_error,
 )
+from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predictions import Predictions
 
 
@@ -102,8 +103,13 @@ def auprc(probabilities: Tensor, y: Tensor) -> float | None:
     return _against_the_rest(average_precision_score, probabilities, y)
 
 
-def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] | None]:
-    """Every score of the labelled graphs, ready for JSON; None where a score is not defined."""
+def all_scores(
+    predictions: Predictions, mix: Sequence[float] | None = None
+) -> dict[str, float | int | list[float] | None]:
+    """Every score of the labelled graphs, ready for JSON; None where a score is not defined.
+
+    ``mix``: the label mix that the probabilities assume.
+    """
     known = predictions.labelled()
     probabilities, y = known.probabilities, known.y
     any_graph = len(y) > 0
@@ -117,6 +123,7 @@ def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] 
         "ece": float(error(probabilities, y)) if any_graph else None,
         "ece_interval": list(bootstrap_interval(error, probabilities, y)) if any_graph else None,
         "ece_floor": calibration_floor(probabilities) if any_graph else None,
+        "ece_at_mix": _ece_at_mix(probabilities, y, mix),
         "ece_adaptive": float(error(probabilities, y, mode="adaptive")) if any_graph else None,
         "ece_positive_class": float(error(probabilities, y, mode="positive_class")) if binary else None,
         "ece_positive_class_floor": calibration_floor(probabilities, mode="positive_class") if binary else None,
@@ -126,6 +133,19 @@ def all_scores(predictions: Predictions) -> dict[str, float | int | list[float] 
         "aurc": risk_coverage(1 - known.confidence, known.label != y).area if any_graph else None,
         "num_graphs": len(y),
     }
+
+
+def _ece_at_mix(probabilities: Tensor, y: Tensor, mix: Sequence[float] | None) -> float | None:
+    """ECE with graphs weighed so that their classes have the mix that the probabilities assume.
+
+    On graphs of another mix the plain ECE has the difference of the mixes in it, beside what is wrong with the
+    probabilities. None where a class of the mix has no graph.
+    """
+    own = label_shares(y, probabilities.shape[1])
+    if mix is None or any(assumed > 0 and not share for assumed, share in zip(mix, own, strict=True)):
+        return None
+    weight = torch.tensor(tuple(mix)).double() / torch.tensor(own).double().clamp(min=1e-12)
+    return float(expected_calibration_error(probabilities, y, weight=weight[y]))
 
 
 def _brier_parts(probabilities: Tensor, y: Tensor) -> dict[str, float | None]:

@@ -23,6 +23,7 @@ class Provenance:
     ece: float | None = None  # None: not measured, e.g. for another label mix
     ece_interval: tuple[float, float] | None = None  # 95 %
     ece_floor: float | None = None  # what a perfect model would show on as many graphs
+    ece_at_mix: float | None = None  # with these graphs weighed to the label mix that the probabilities assume
     measured: str = ""  # date and time
 
     def with_measures(self, part: str, metrics: Mapping[str, Any]) -> "Provenance":
@@ -35,6 +36,7 @@ class Provenance:
             ece=metrics["ece"],
             ece_interval=None if interval is None else (float(interval[0]), float(interval[1])),
             ece_floor=metrics["ece_floor"],
+            ece_at_mix=metrics["ece_at_mix"],
             measured=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 

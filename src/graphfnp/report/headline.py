@@ -125,6 +125,9 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
         excess = round(100 * value, 1) - round(100 * floor, 1)  # of the numbers as printed
         more = f"{excess:.1f} points are more than that" if excess > 0 else "no gap shows beyond that"
         sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
+    at_mix = number_of(metrics, "ece_at_mix")
+    if at_mix is not None and f"{100 * at_mix:.1f}" != f"{100 * value:.1f}":
+        sentence += f" With these graphs weighed to the label mix that is assumed it is {100 * at_mix:.1f}."
     detail = []
     if interval is not None:
         detail.append(f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)")

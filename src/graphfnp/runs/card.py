@@ -18,7 +18,8 @@ from graphfnp.runs.run import CONFIG, SPLIT, Run
 
 CARD = "card.json"
 MEASURES = (
-    "accuracy", "accuracy_of_majority", "auroc", "ece", "ece_interval", "ece_floor", "nll", "brier", "num_graphs",
+    "accuracy", "accuracy_of_majority", "auroc", "ece", "ece_interval", "ece_floor", "ece_at_mix", "nll", "brier",
+    "num_graphs",
 )  # fmt: skip
 NO_SPLIT: dict[str, Any] = {"how": "not known", "train": [], "validation": [], "test": []}  # of a model by itself
 SOURCE = ("cite", "origin", "stand_in")

@@ -70,6 +70,7 @@ class Provenance(Sent):
     ece: float | None = Field(description="Expected calibration error; null if nobody has measured it.")
     ece_interval: tuple[float, float] | None = Field(description="95 %.")
     ece_floor: float | None = Field(description="What a perfect model would show on as many graphs.")
+    ece_at_mix: float | None = Field(description="The error with these graphs weighed to the mix of `label_mix`.")
     measured: str = Field(description="Date and time.")
     label_mix: dict[str, float] | None = Field(default=None, description="What the probabilities assume, by class.")
 

@@ -33,6 +33,7 @@ class Measures(Sent):
     ece: float | None = None
     ece_interval: tuple[float, float] | None = None
     ece_floor: float | None = None
+    ece_at_mix: float | None = None
     nll: float | None = None
     brier: float | None = None
     num_graphs: int | None = None

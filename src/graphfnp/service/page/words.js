@@ -17,7 +17,9 @@ export function meaning(record) {
   const known = record.calibration;
   const first = `Of ${said} inputs with this probability, about ${out} should be ${record.class}, and ${many - out} should not.`;
   if (!known || known.ece === null || known.ece === undefined) return first;
-  return `${first} On ${known.graphs} held-out ones such statements were off by ${Math.round(100 * known.ece)} points on average.`;
+  const [plain, off] = [known.ece, known.ece_at_mix ?? known.ece].map((error) => Math.round(100 * error));
+  const weighed = off === plain ? "" : ", weighed to the mix of classes assumed,";
+  return `${first} On ${known.graphs} held-out ones${weighed} such statements were off by ${off} points on average.`;
 }
 
 export function draws(record) {
