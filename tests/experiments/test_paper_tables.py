@@ -200,6 +200,14 @@ def test_learning_from_parts_is_compared_with_the_same_method_without(tmp_path):
         assert "-0.100 ± 0.000" in row
 
 
+def test_the_page_of_parts_says_how_far_the_same_training_lands_elsewhere(tmp_path):
+    complete(tmp_path, PART)
+    results = complete(tmp_path, TABLES["parts"].only(columns=["bbbp"]), lambda method, seed: 0.5 + seed / 100)
+    told = documents(results)["results-parts.md"]
+    assert "(mean of all cells, furthest of all means) 0.020 and 0.020 on bbbp." in told
+    assert "Trained again" not in documents(complete(tmp_path / "table 1 alone", PART))["results-parts.md"]
+
+
 def test_a_difference_is_in_the_unit_of_its_column(tmp_path):
     table = TABLES["rationale-f1"].only(["bbbp"], ["gcn"], ["paper", "graphfnp"])
     results = results_of(tmp_path)

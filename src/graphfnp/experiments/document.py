@@ -13,6 +13,7 @@ from graphfnp.experiments.overview import (
     render_outstanding,
     render_places,
     render_ranks,
+    render_trained_again,
 )
 from graphfnp.experiments.protocol import COLUMNS, LEARNING_RATES, RECIPE, WIDTH
 from graphfnp.experiments.render import render
@@ -42,7 +43,9 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     for name, table in TABLES.items():
         body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
         about = f"Rerun: `graphfnp table {name} --fill --workers 2`. How to read it: {GUIDE}."
-        pages[page_name(name)] = [f"# {table.title}", about, *(text for of, text in others if of == name), body]
+        figures = (text for of, text in others if of == name)
+        again = render_trained_again(results) if name == "parts" else ""
+        pages[page_name(name)] = [f"# {table.title}", about, again, *figures, body]
     return {name: "\n\n".join(part for part in parts if part) + "\n" for name, parts in pages.items()}
 
 
