@@ -309,6 +309,25 @@ def test_a_cell_costs_what_its_dataset_and_its_method_cost_elsewhere(tmp_path):
     assert expected(Cell("bace", "gat", "vanilla", 0)) is None
 
 
+def test_explainers_cost_the_training_of_the_model_that_they_share(tmp_path):
+    part = TABLES["rationale-f1"].only(["bbbp"], ["gcn"], ["gnn-explainer", "xgnn"])
+    results = complete(tmp_path / "cells", PART.only(methods=["vanilla"]))
+    named = {"vanilla": 100, "gnn-explainer rationale-f1": 10, "xgnn rationale-f1": 1}
+    (tmp_path / "seconds.json").write_text(json.dumps({f"bbbp gcn {name}": cost for name, cost in named.items()}))
+    trained = Cell("bbbp", "gcn", "vanilla", 0)
+    results.add(trained, {**record(trained), "provenance": {"seconds": 100}})
+    (found,) = outstanding([part], results)
+    cost = expected_seconds(results)(trained)
+    assert 3600 * found.core_hours == pytest.approx(5 * (cost + 10 + 1))
+
+
+def test_a_model_with_a_decoder_has_a_price_of_its_own(tmp_path):
+    results = complete(tmp_path, PART.only(methods=["graphfnp"]))
+    expected = expected_seconds(results)
+    assert expected(Cell("bbbp", "gcn", "graphfnp", 0, {"generation_weight": 0.0})) is not None
+    assert expected(Cell("bbbp", "gcn", "graphfnp", 0, {"generation_weight": 1.0})) is None
+
+
 def test_a_stand_in_is_not_subtracted_from_the_papers_dataset(tmp_path):
     part = TABLES["calibration"].only(["github_egos"], ["gcn"], ["vanilla"])
     row = next(line for line in render(part, complete(tmp_path, part)).splitlines() if line.startswith("| vanilla |"))

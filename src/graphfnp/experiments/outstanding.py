@@ -31,8 +31,19 @@ class Outstanding:
 
 
 def outstanding(tables: Iterable[Table], results: Results) -> list[Outstanding]:
-    """A cell that several tables share is counted for the first of them."""
-    seconds, counted, found = expected_seconds(results), set[str](), []
+    """A cell that several tables share is counted for the first of them, as is a model that several explain.
+
+    Such a model is trained for the first that explains it, unless it was kept.
+    """
+    expected, counted, found = expected_seconds(results), set[str](), []
+
+    def seconds(cell: Cell) -> float | None:
+        costs = [expected(cell)]
+        if cell.explain and cell.trained.key not in counted:
+            counted.add(cell.trained.key)
+            costs.append(expected(cell.trained))
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
     for table in tables:
         todo: dict[str, list[float | None]] = {}
         for group in table.groups():
@@ -58,7 +69,7 @@ def _to_do(group: Group, results: Results) -> list[Cell]:
     return [*missing, *(Cell(**{**vars(cell), "explain": row.explain}) for cell in later)]
 
 
-Facets = tuple[str, ...]  # dataset and limit, backbone, method or explainer, width: what the cost of a cell goes by
+Facets = tuple[str, ...]  # dataset and limit, backbone, method or explainer, width, decoder: what a cell's cost goes by
 
 
 def expected_seconds(results: Results) -> Callable[[Cell], float | None]:
@@ -103,4 +114,8 @@ def _facets(cell: Cell) -> Facets:
     what = f"{cell.explain['explainer']} {cell.explain['measure']}" if cell.explain else cell.method
     width = cell.overrides.get("backbone.width")
     limit = f" ({cell.data['limit']})" if "limit" in cell.data else ""
-    return f"{cell.dataset}{limit}", cell.backbone, what, f"{width} wide" if width else ""
+    learns = not cell.explain and cell.overrides.get("generation_weight", 0.0)
+    return (
+        f"{cell.dataset}{limit}", cell.backbone, what, f"{width} wide" if width else "",
+        "with decoder" if learns else "",
+    )  # fmt: skip
