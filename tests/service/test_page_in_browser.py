@@ -338,6 +338,33 @@ def test_blank_lines_of_a_file_keep_their_place_and_long_names_stay_in_their_col
     assert name["x"] + name["width"] <= chip["x"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    {
+        "stray.csv": 'smiles,name\nCCO,"a\nCCN,"b"\n',  # a quote that nobody closes costs no row
+        "declared.csv": "sep=;\r\nsmiles;name\r\nCCO;a\r\nCCN;b\r\n",
+        "quoted.csv": '"one, two, three, four";smiles;name\n1;CCO;a\n2;CCN;b\n',
+        "old.csv": "smiles,name\rCCO,a\rCCN,b\r",
+        "table.txt": "smiles,name\nCCO,a\nCCN,b\n",
+        "list.smi": "SMILES name\nCCO a\nCCN b\n",
+    }.items(),
+)
+def test_a_file_has_the_rows_that_predict_finds_in_it(page: Page, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, newline="")
+    page.set_input_files("#file", tmp_path / name)
+    lines = page.locator("#table tbody tr")
+    expect(lines).to_have_count(2)
+    assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1"]
+    assert lines.locator(".row-name").all_inner_texts() == ["a\nCCO", "b\nCCN"]
+
+
+def test_a_file_that_is_no_text_is_refused_and_not_asked_about(page: Page) -> None:
+    page.set_input_files(
+        "#file", files=[{"name": "in.xlsx", "mimeType": "application/zip", "buffer": b"PK\3\4\0\0\nCCO"}]
+    )
+    expect(page.locator("#status")).to_contain_text("in.xlsx is neither a CSV nor a list of SMILES")
+
+
 def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page: Page) -> None:
     ask(page, "\n".join(["CCO", "C1CC", ASPIRIN, *("C" * n + "N" for n in range(2, 9))]))
     rows = page.locator("#table tbody tr")
