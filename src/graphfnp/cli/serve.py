@@ -66,7 +66,7 @@ def serve(
     from graphfnp.service.app import make_app
     from graphfnp.service.engine import Engine
     from graphfnp.service.panel import make_panel
-    from graphfnp.service.server import listen
+    from graphfnp.service.server import listen, open_to_all
     from graphfnp.service.server import serve as run_server
 
     torch.set_num_threads(threads)
@@ -79,7 +79,7 @@ def serve(
             engines[name] = Engine(one, decoded_of_run(one, data) if has_rationales else None, config)
         first, *others = engines.values()
         app = make_panel(engines, config) if others else make_app(first)
-    listening.listen()  # before the address is told: who asks at once should not be turned away
+    open_to_all(listening)  # before the address is told: who asks at once should not be turned away
     shown = f"[{host}]" if ":" in host else host
     err.print(f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}", markup=False, soft_wrap=True)
     if host not in LOOPBACK and api_key is None:

@@ -1,10 +1,12 @@
 """Serve until told to end, and then answer what was accepted; how many connections, and how slow one may be."""
 
 import asyncio
+import errno
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -26,6 +28,9 @@ class PatientServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: FastAPI | PanelApp = self.config.app  # type: ignore[assignment]
+        if sig == signal.SIGINT and not self.should_exit:
+            self._leave()
+            return
         if sig != signal.SIGTERM or app.state.draining:
             super().handle_exit(sig, frame)
             return
@@ -43,16 +48,32 @@ class PatientServer(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket whose connections send at once."""
+    """A bound socket whose connections send at once; :func:`open_to_all` when all else is ready."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     # Connections inherit it. Without it the second packet of an answer waits 40 ms for the client's word on the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    try:
+    with _place(host, port):
         listening.bind((host, port))
-    except OSError as error:
-        raise InvalidConfig(f"{host}:{port}: {error.strerror}", "a free port", "choose another --port") from None
     return listening
+
+
+def open_to_all(listening: socket.socket) -> None:
+    """Another service may have taken the port since it was bound, if it was started at the same time."""
+    with _place(*listening.getsockname()[:2]):
+        listening.listen()
+
+
+@contextmanager
+def _place(host: str, port: int) -> Iterator[None]:
+    """InvalidConfig where nobody can listen."""
+    try:
+        yield
+    except OSError as error:
+        given = f"{host}:{port}: {error.strerror}"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise InvalidConfig(given, "an address of this machine, such as 127.0.0.1", "change --host") from None
+        raise InvalidConfig(given, "a free port", "choose another --port") from None
 
 
 def serve(app: FastAPI | PanelApp, config: ServiceConfig, listening: socket.socket) -> None:
