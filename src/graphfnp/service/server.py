@@ -83,12 +83,13 @@ def serve(app: FastAPI | PanelApp, config: ServiceConfig, listening: socket.sock
 
 def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer:
     """With the limits of connections, and a log that cannot fill a disk."""
-    telemetry = app.state.telemetry
+    server: PatientServer
+    closed = app.state.telemetry.watch_connections(lambda: len(server.server_state.connections))
     start_log(config.log_level, config.log_json)
     most = connections_allowed(config.most_connections)
     settings = uvicorn.Config(
         app,
-        http=protocol(most, config.header_seconds, lambda why: telemetry.closed.labels(why).inc()),
+        http=protocol(most, config.header_seconds, closed),
         ws="none",
         log_config=None,
         access_log=False,  # ours has ids, and no address with a molecule in it
@@ -99,7 +100,6 @@ def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer
     )
     server = PatientServer(settings)
     server.patience = config.drain_seconds
-    telemetry.connections.set_function(lambda: len(server.server_state.connections))
     return server
 
 
