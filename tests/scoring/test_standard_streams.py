@@ -41,6 +41,12 @@ def test_every_row_that_is_piped_in_comes_out(content: bytes, inputs: list[str])
     assert b"standard output" in done.stderr
 
 
+def test_json_and_csv_do_not_share_one_pipe() -> None:
+    done = piped(b"CCO\n", "-o", "-", "--json")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"leave --json out for CSV" in done.stderr
+
+
 def test_an_empty_pipe_is_told_what_to_do() -> None:
     done = piped(b"\n", "-o", "-")
     assert done.returncode == 2
