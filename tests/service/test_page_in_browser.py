@@ -73,6 +73,10 @@ def test_a_bad_molecule_is_told_why(page: Page) -> None:
     answer = page.locator(".answer.failed")
     expect(answer.locator("h2")).to_have_text("This could not be read")
     expect(answer).to_contain_text("unclosed ring")
+    expect(answer).to_contain_text("Check brackets")
+    ask(page, "C" * 450)
+    expect(answer).to_contain_text("takes at most 400")
+    expect(answer).not_to_contain_text("Check brackets")  # nothing is wrong with them
 
 
 def test_an_empty_question_says_what_to_do(page: Page) -> None:
