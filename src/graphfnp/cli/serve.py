@@ -60,7 +60,8 @@ def serve(
 
     import torch
 
-    from graphfnp.cli.console import err
+    from graphfnp.cli.console import err, note
+    from graphfnp.rationales.store import DECODED
     from graphfnp.runs.decoded import decoded_of_run
     from graphfnp.runs.panel import open_panel
     from graphfnp.service.app import make_app
@@ -76,6 +77,8 @@ def serve(
         engines = {}
         for name, one in runs.items():
             has_rationales = one.model.classifier.rationale_model is not None
+            if has_rationales and not (one.folder / DECODED).is_file():
+                note(f"{name} has no rationales with it: they are looked for now, for a minute or more")
             engines[name] = Engine(one, decoded_of_run(one, data) if has_rationales else None, config)
         first, *others = engines.values()
         app = make_panel(engines, config) if others else make_app(first)
