@@ -29,6 +29,9 @@ def atomic(path: Path, folder: Path | None = None) -> Iterator[Path]:
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:  # a disk that is full does not say which
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
 

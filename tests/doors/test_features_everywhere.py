@@ -115,6 +115,8 @@ def _serves(folder: Path, expected: list[float]) -> None:
         assert without["reason"] == f"{WITHOUT}: send it in `features`"
         (alone,) = client.post("/predict", json={"smiles": "CCO"}).json()["records"]
         assert alone["reason"] == without["reason"]
+        (huge,) = client.post("/predict", json={"smiles": "CCO", "features": {"dose": 1e300}}).json()["records"]
+        assert huge["reason"] == "1e+300 as 'dose', which is too large for a number of 32 bits"  # and it was sent
         refused = client.post("/predict", json={"smiles": ["CCO", "CC"], "features": {"dose": 1}})
         assert refused.status_code == 422
         assert "each of the 2 rows, not for 1" in refused.json()["detail"]

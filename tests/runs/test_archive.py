@@ -161,6 +161,16 @@ def test_what_is_no_zip_or_has_another_ending_is_refused(tmp_path: Path) -> None
         graphfnp.export("bbbp,mutagenicity", tmp_path / "both.zip")
 
 
+def test_a_run_that_somebody_zipped_is_told_to_be_exported(archive: Path) -> None:
+    def without_manifest(files: dict[str, bytes]) -> dict[str, bytes]:
+        return {name: one for name, one in files.items() if name != "manifest.json"}
+
+    for change in (without_manifest, lambda files: {f"runs/mine/{name}": one for name, one in files.items()}):
+        with pytest.raises(InvalidRun, match="graphfnp export RUN") as refused:
+            graphfnp.load_model(rewritten(archive, change))
+        assert "opening-" not in refused.value.given  # a folder that is gone when this is read
+
+
 @pytest.mark.parametrize("name", ["tox(v2)", ".hidden", "ünicode & more"])
 def test_a_folder_of_any_name_is_opened_again(name: str, tmp_path: Path) -> None:
     graphfnp.load_model("bbbp").save(tmp_path / name)

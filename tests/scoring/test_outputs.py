@@ -187,8 +187,10 @@ def test_what_cannot_be_written_is_a_sentence(molecule_run: Run, source: Path, w
     with pytest.raises(SystemExit) as ended:
         main(["predict", str(molecule_run.folder), str(source), "-o", str(target)])
     assert ended.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
     if wrong == "full":
+        assert f"{target}.parts/manifest.json: No space left" in said.replace("\n", "")  # of several disks, which
         assert not list(source.parent.rglob("*.tmp"))
         monkeypatch.undo()
         score_file(molecule_run.model, source, target)
@@ -251,3 +253,17 @@ def test_records_never_stand_beside_rows_that_came_later(
     assert score_file(molecule_run.model, source, target).rows == len(later)
     found = pd.read_csv(target)
     assert (found["smiles"] == found["input"]).all()
+
+
+@pytest.mark.parametrize("later", [TABLE + "CCCO\n", "smiles\nCCO\n", "", None], ids=["grown", "cut", "empty", "gone"])
+def test_rows_that_change_while_the_output_is_written_are_a_sentence_too(
+    later: str | None, molecule_run: Run, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_later(*arguments: object) -> None:
+        source.unlink() if later is None else source.write_text(later)
+        record_files.write_record_file(*arguments)
+
+    monkeypatch.setattr(module, "write_record_file", write_later)
+    with pytest.raises(InvalidRun, match="changed while it was scored"):
+        score_file(molecule_run.model, source, tmp_path / "out.csv")
+    assert not list(tmp_path.glob("out.csv*"))

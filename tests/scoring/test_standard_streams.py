@@ -3,11 +3,16 @@
 import csv
 import gzip
 import io
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rdkit import Chem
+
+from graphfnp.datasets.table_files import read_text_table
+from graphfnp.errors import MissingData
 
 WORDS = [sys.executable, "-m", "graphfnp.cli.app", "predict", "bbbp", "-"]
 
@@ -36,6 +41,12 @@ def test_every_row_that_is_piped_in_comes_out(content: bytes, inputs: list[str])
     assert b"standard output" in done.stderr
 
 
+def test_json_and_csv_do_not_share_one_pipe() -> None:
+    done = piped(b"CCO\n", "-o", "-", "--json")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"leave --json out for CSV" in done.stderr
+
+
 def test_an_empty_pipe_is_told_what_to_do() -> None:
     done = piped(b"\n", "-o", "-")
     assert done.returncode == 2
@@ -56,3 +67,15 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert process.wait(300) == 0
     assert process.stderr is not None
     assert b"Broken" not in process.stderr.read()
+
+
+def test_a_pipe_in_place_of_a_file_is_told_to_be_piped_in(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows")
+    with pytest.raises(MissingData, match="which is a pipe") as refused:
+        read_text_table(tmp_path / "rows")
+    assert "graphfnp predict RUN -" in refused.value.to_do
+
+
+def test_lines_in_a_log_are_whole_however_long_their_paths() -> None:
+    done = piped(b"CCO\n" + b"C1" + b"C" * 70 + b"\n", "-o", "-")
+    assert f"  row 1: 'C1{'C' * 70}': SMILES Parse Error: unclosed ring\n".encode() in done.stderr

@@ -1,6 +1,7 @@
 """Models that come with the package: they are all there, small, described, and answer without data or training."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,3 +155,10 @@ def test_typed_atoms_are_those_of_the_molecule() -> None:
     found = typed_atoms(Chem.MolFromSmiles("CO"), without_hydrogens)
     assert not isinstance(found, str)
     assert found.edges == ((0, 1, 0),)
+
+
+def test_a_service_that_looks_for_rationales_before_it_answers_says_so(start_server, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / "ba2motifs", tmp_path / "mine", ignore=shutil.ignore_patterns(DECODED))
+    running = start_server(model=str(tmp_path / "mine"))
+    assert running.stop() == 0
+    assert "mine has no rationales with it" in running.said[0]

@@ -75,6 +75,22 @@ def test_missing_values_of_a_column_keep_their_place(asking: Client) -> None:
     assert records[0]["reason"] == records[2]["reason"] == "no SMILES given"
 
 
+def test_features_of_another_number_of_rows_are_refused_before_any_row_is_sent(asking: Client) -> None:
+    most = asking.model()["service"]["most_rows"]
+    for count in (most - 1, most + 1):  # the last would be left over when a piece is full
+        with pytest.raises(GraphFNPError, match=f"features of {count} rows beside {most}"):
+            asking.predict(["CCO"] * most, features=[{"dose": 1.0}] * count)
+    with pytest.raises(GraphFNPError, match="one dictionary for each row"):
+        asking.predict(["CCO"], features=["dose"])
+    assert asking.predict("CCO", features={"dose": 1.0})[0]["status"] == "ok"
+
+
+def test_a_feature_that_is_missing_costs_no_other_row(asking: Client) -> None:
+    table = pd.DataFrame({"dose": [1.0, None], "site": [pd.NA, np.float32(2)]})
+    records = asking.predict(["CCO", "CCN"], features=table.to_dict("records"))
+    assert [record["status"] for record in records] == ["ok", "ok"]  # this model needs neither
+
+
 def test_missing_graph_keeps_its_place(asking: Client) -> None:
     graph = {"num_nodes": 2, "edges": [[0, 1]], "node_types": ["C", "O"], "edge_types": ["single"]}
     records = asking.predict([graph, None, graph])

@@ -73,6 +73,10 @@ def test_a_bad_molecule_is_told_why(page: Page) -> None:
     answer = page.locator(".answer.failed")
     expect(answer.locator("h2")).to_have_text("This could not be read")
     expect(answer).to_contain_text("unclosed ring")
+    expect(answer).to_contain_text("Check brackets")
+    ask(page, "C" * 450)
+    expect(answer).to_contain_text("takes at most 400")
+    expect(answer).not_to_contain_text("Check brackets")  # nothing is wrong with them
 
 
 def test_an_empty_question_says_what_to_do(page: Page) -> None:
@@ -349,6 +353,33 @@ def test_blank_lines_of_a_file_keep_their_place_and_long_names_stay_in_their_col
     expect(lines.nth(3)).to_contain_text("Terbutylchlorambucil")
     name, chip = (lines.nth(3).locator(one).bounding_box() for one in ("strong", ".chip"))
     assert name["x"] + name["width"] <= chip["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    {
+        "stray.csv": 'smiles,name\nCCO,"a\nCCN,"b"\n',  # a quote that nobody closes costs no row
+        "declared.csv": "sep=;\r\nsmiles;name\r\nCCO;a\r\nCCN;b\r\n",
+        "quoted.csv": '"one, two, three, four";smiles;name\n1;CCO;a\n2;CCN;b\n',
+        "old.csv": "smiles,name\rCCO,a\rCCN,b\r",
+        "table.txt": "smiles,name\nCCO,a\nCCN,b\n",
+        "list.smi": "SMILES name\nCCO a\nCCN b\n",
+    }.items(),
+)
+def test_a_file_has_the_rows_that_predict_finds_in_it(page: Page, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, newline="")
+    page.set_input_files("#file", tmp_path / name)
+    lines = page.locator("#table tbody tr")
+    expect(lines).to_have_count(2)
+    assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1"]
+    assert lines.locator(".row-name").all_inner_texts() == ["a\nCCO", "b\nCCN"]
+
+
+def test_a_file_that_is_no_text_is_refused_and_not_asked_about(page: Page) -> None:
+    page.set_input_files(
+        "#file", files=[{"name": "in.xlsx", "mimeType": "application/zip", "buffer": b"PK\3\4\0\0\nCCO"}]
+    )
+    expect(page.locator("#status")).to_contain_text("in.xlsx is neither a CSV nor a list of SMILES")
 
 
 def test_rows_to_test_next_are_picked_in_their_order_and_all_rows_come_back(page: Page) -> None:

@@ -1,8 +1,10 @@
 """A service of several models: all of them asked at once, each by itself, and the page with every answer."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 from starlette.testclient import TestClient
@@ -98,6 +100,24 @@ def test_the_end_is_told_by_all(engines: dict[str, Engine]) -> None:
         assert client.get("/health").status_code == 503
         one = client.get("/models/bbbp/health")
         assert (one.status_code, one.json()["status"], one.headers["connection"]) == (503, "draining", "close")
+
+
+def test_the_metrics_of_a_panel_count_the_rows_that_wait_for_any_model(start_server) -> None:
+    running = start_server(model="bbbp,mutagenicity")
+
+    def metrics(path: str) -> dict[str, float]:
+        lines = httpx.get(f"{running.address}{path}/metrics", timeout=300).text.splitlines()
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+    rows = ["C" * (20 + k % 40) + "N" for k in range(1500)]
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(httpx.post, f"{running.address}/predict", json={"smiles": rows}, timeout=300)
+        while metrics("")["graphfnp_rows_waiting"] < 100:
+            assert not asked.done(), "the rows that waited were not counted"
+        assert asked.result().status_code == 200
+    assert metrics("")["graphfnp_connections_open"] == 1
+    assert "graphfnp_connections_open" not in metrics("/models/bbbp")  # all connections are those of the panel
+    assert running.stop() == 0
 
 
 def test_a_model_that_reads_no_smiles_is_no_endpoint(engines: dict[str, Engine]) -> None:

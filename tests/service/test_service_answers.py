@@ -1,5 +1,6 @@
 """The routes: right answers for good rows, reasons for bad ones, limits, the key, and what is said about the model."""
 
+import gzip
 import json
 import shutil
 from dataclasses import replace
@@ -111,6 +112,21 @@ def test_wrong_input_is_refused_with_a_reason(client: TestClient, body: bytes, s
 def test_a_refusal_names_the_field_in_the_words_of_the_request(client: TestClient, body: bytes, reason: str) -> None:
     answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
     assert answer.json() == {"detail": reason}
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "reason"),
+    [
+        (b'{"smiles": "\xff"}', "identity", "bytes that are no UTF-8"),
+        (gzip.compress(b'{"smiles": "CCO"}'), "gzip", "content-encoding gzip, send it uncompressed"),
+        (b'{"smiles": ' + b"[" * 20_000, "identity", "too many lists or objects in each other"),
+        (b'{"level": ' + b"1" * 5000 + b"}", "identity", "a number of too many digits"),
+    ],
+)
+def test_a_body_that_is_no_json_is_told_why(client: TestClient, body: bytes, coding: str, reason: str) -> None:
+    headers = {"content-type": "application/json", "content-encoding": coding}
+    answer = client.post("/predict", content=body, headers=headers)
+    assert (answer.status_code, answer.json()) == (400, {"detail": f"not JSON: {reason}"})
 
 
 def test_json_under_another_name_is_told_to_name_itself(client: TestClient) -> None:

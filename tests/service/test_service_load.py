@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import signal
 import socket
 import threading
 import time
@@ -13,9 +14,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.service.app import make_app
 from graphfnp.service.engine import Engine
-from graphfnp.service.server import listen
+from graphfnp.service.server import listen, open_to_all
 
 PATIENCE = 300.0  # seconds: the machine may be busy; what is tested is order and loss, not speed
 LONG = ["C" * (20 + k % 40) + "N" for k in range(1500)]
@@ -205,6 +207,30 @@ def test_what_cannot_be_served_is_explained(arguments: list[str]) -> None:
         done = subprocess.run([sys.executable, "-m", "graphfnp.cli.app", "serve", *arguments], capture_output=True)
     assert done.returncode == 2
     assert b"what to do" in done.stderr
+
+
+def test_of_two_services_started_at_once_at_one_port_the_second_says_that_it_is_taken() -> None:
+    with listen("127.0.0.1", 0) as first, listen("127.0.0.1", first.getsockname()[1]) as second:
+        open_to_all(first)
+        with pytest.raises(InvalidConfig, match=r"a free port"):
+            open_to_all(second)
+
+
+def test_an_address_of_no_machine_is_not_called_a_taken_port() -> None:
+    for host in ("203.0.113.7", "nobody.invalid"):
+        with pytest.raises(InvalidConfig, match="change --host"):
+            listen(host, 0)
+
+
+def test_ctrl_c_answers_what_was_accepted_and_ends_without_a_word_on_other_commands(start_server) -> None:
+    running = start_server()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, running.address, LONG)
+        while waiting(running.address) < 100 and not answer.done():
+            time.sleep(0.01)
+        running.process.send_signal(signal.SIGINT)
+        assert answer.result().status_code == 200
+    assert running.process.wait(PATIENCE) == 0
 
 
 def test_connections_do_not_hold_back_small_packets() -> None:

@@ -28,8 +28,8 @@ MOST_CLASSES = 6  # told one by one in a cell of a table
 
 
 def say(text: str, style: str | None = None, console: Console = err) -> None:
-    """A line of plain text: brackets in names of files and molecules are no markup."""
-    console.print(text, style=style, markup=False)
+    """A line of plain text: brackets in names of files and molecules are no markup. In a file it stays one line."""
+    console.print(text, style=style, markup=False, soft_wrap=not console.is_terminal)
 
 
 def note(text: str, console: Console = err) -> None:

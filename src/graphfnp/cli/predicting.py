@@ -83,6 +83,10 @@ def one_source(given: Sequence[str]) -> str:
 
 def predict_rows(folder: Path, request: PredictRequest) -> None:
     """A record for every row; ``-`` is standard input, or output as CSV."""
+    if request.as_json and str(request.target) == DASH:
+        raise InvalidConfig(
+            "--json beside --out -", "one of them: both are standard output", "leave --json out for CSV, --out for JSON"
+        )
     with (
         files_for_streams(request.source, request.target) as (source, target),
         fetched(source) as here,

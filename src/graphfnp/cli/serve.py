@@ -60,13 +60,14 @@ def serve(
 
     import torch
 
-    from graphfnp.cli.console import err
+    from graphfnp.cli.console import err, note
+    from graphfnp.rationales.store import DECODED
     from graphfnp.runs.decoded import decoded_of_run
     from graphfnp.runs.panel import open_panel
     from graphfnp.service.app import make_app
     from graphfnp.service.engine import Engine
     from graphfnp.service.panel import make_panel
-    from graphfnp.service.server import listen
+    from graphfnp.service.server import listen, open_to_all
     from graphfnp.service.server import serve as run_server
 
     torch.set_num_threads(threads)
@@ -76,10 +77,12 @@ def serve(
         engines = {}
         for name, one in runs.items():
             has_rationales = one.model.classifier.rationale_model is not None
+            if has_rationales and not (one.folder / DECODED).is_file():
+                note(f"{name} has no rationales with it: they are looked for now, for a minute or more")
             engines[name] = Engine(one, decoded_of_run(one, data) if has_rationales else None, config)
         first, *others = engines.values()
         app = make_panel(engines, config) if others else make_app(first)
-    listening.listen()  # before the address is told: who asks at once should not be turned away
+    open_to_all(listening)  # before the address is told: who asks at once should not be turned away
     shown = f"[{host}]" if ":" in host else host
     err.print(f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}", markup=False, soft_wrap=True)
     if host not in LOOPBACK and api_key is None:

@@ -154,6 +154,8 @@ def read_text_table(path: Path) -> TextTable:
 
 def file_content(path: Path) -> tuple[bytes, str]:
     """The bytes, unpacked, and the suffix without .gz."""
+    if path.is_fifo():
+        raise MissingData(f"{path}, which is a pipe", "a file", "save it as one, or pipe into `graphfnp predict RUN -`")
     if not path.is_file():
         raise MissingData(f"no file {path}", "a file", "check the path")
     suffix = path.suffix.lower()

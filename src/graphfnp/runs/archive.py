@@ -22,6 +22,7 @@ from graphfnp.runs.run import CONFIG, EPOCHS, PANEL, SPLIT, Run
 MANIFEST, FORMAT, README = "manifest.json", 1, "README.md"
 OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, *MODEL_FILES, DECODED)
 KNOWN = {*OF_RUN, CARD, README, MANIFEST, PANEL}
+OWN_ZIP = "a run that somebody zipped is to be unpacked, or exported: graphfnp export RUN FILE.zip"
 _PLACE = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")
 _NAME = re.compile(r"[\w-][\w .-]*")
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
@@ -76,7 +77,9 @@ def opened(archive: Path) -> Path:
                 _check_names(archive)
                 unpack(archive, folder)
             except MissingData as error:
-                raise InvalidRun(error.given, "an archive that `graphfnp export` wrote", "ask for it again") from error
+                raise InvalidRun(
+                    error.given, "an archive that `graphfnp export` wrote", error.to_do or "ask for it again"
+                ) from error
             called = _check(folder, archive)
             (Path(name) / digest).mkdir()
             folder.rename(Path(name) / digest / called)
@@ -110,7 +113,9 @@ def _check_names(archive: Path) -> None:
         raise MissingData(f"{archive.name}: {error}", "a zip", "ask for it again") from error
     wrong = [name for name in names if not _PLACE.fullmatch(name) or name.rsplit("/", 1)[-1] not in KNOWN]
     if wrong or len(set(names)) < len(names):
-        raise MissingData(f"{archive.name} with {wrong[0] if wrong else 'a file twice'!r}", "a model alone", "")
+        raise MissingData(f"{archive.name} with {wrong[0] if wrong else 'a file twice'!r}", "a model alone", OWN_ZIP)
+    if MANIFEST not in names:
+        raise MissingData(f"{archive.name} without {MANIFEST}", "a model alone", OWN_ZIP)
 
 
 def _check(folder: Path, archive: Path) -> str:

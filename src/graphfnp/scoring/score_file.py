@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from graphfnp.chemistry.standardise import told
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.prediction.conformal import Conformal
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.scoring.engines import scored_by_ray, scored_locally
@@ -95,8 +95,12 @@ def _beside_their_rows(
     tables: Iterator[pa.Table], file: MoleculeFile, parts: Parts, is_csv: bool
 ) -> Iterator[pa.Table]:
     """The records of each chunk beside the columns of its rows, which are read once more: they are in no part."""
-    for columns, records in zip(file.columns(), tables, strict=True):
-        yield beside(as_cells(columns) if is_csv else columns, records)
+    try:
+        for columns, records in zip(file.columns(), tables, strict=True):
+            yield beside(as_cells(columns) if is_csv else columns, records)
+    except (ValueError, InvalidGraphs):  # other rows than there are records
+        _check_unchanged(file, parts)
+        raise
     _check_unchanged(file, parts)
 
 

@@ -5,5 +5,5 @@ PUBLIC = {  # what other packages may use, by module
     "config": "LOOPBACK ServiceConfig",
     "engine": "Engine",
     "panel": "make_panel",
-    "server": "listen serve",
+    "server": "listen open_to_all serve",
 }

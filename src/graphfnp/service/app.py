@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from pydantic_core import to_json
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from graphfnp.errors import GraphFNPError
 from graphfnp.service.batching import Batcher, Busy, Kind
@@ -185,6 +187,7 @@ def bare_app(
     app.state.is_draining = draining or (lambda: app.state.draining)
     app.add_middleware(Guard, config=config, telemetry=telemetry, draining=app.state.is_draining)
     app.add_exception_handler(RequestValidationError, refuse)  # type: ignore[arg-type]
+    app.add_exception_handler(StarletteHTTPException, tell_why_unread)  # type: ignore[arg-type]
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     text = (PAGE / "head.html").read_text().replace("SCRIPT", script) + (PAGE / f"{page}.html").read_text()
@@ -225,6 +228,21 @@ async def refuse(request: Request, error: RequestValidationError) -> JSONRespons
         if place not in above
     ]
     return JSONResponse({"detail": "; ".join(told[:5]).encode("utf-8", "replace").decode()}, 422)
+
+
+async def tell_why_unread(request: Request, error: StarletteHTTPException) -> Response:
+    """Of a body that is not even text FastAPI says only that it could not be parsed."""
+    if error.status_code == 400 and error.__cause__ is not None:
+        coding = request.headers.get("content-encoding", "identity")
+        known = {
+            UnicodeDecodeError: "bytes that are no UTF-8",
+            RecursionError: "too many lists or objects in each other",
+        }
+        why = known.get(type(error.__cause__), "a number of too many digits")
+        error.detail = (
+            f"not JSON: {why if coding == 'identity' else f'content-encoding {coding}, send it uncompressed'}"
+        )
+    return await http_exception_handler(request, error)
 
 
 def json_response(value: Any) -> Response:

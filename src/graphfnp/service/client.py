@@ -14,7 +14,7 @@ from graphfnp.errors import GraphFNPError
 
 Row = str | Mapping[str, Any] | None  # a SMILES, or a graph as the service takes it; None: missing
 Mix = str | Mapping[str, float]
-Features = Sequence[Mapping[str, float]]  # of each row, by name
+Features = Mapping[str, float] | Sequence[Mapping[str, float]]  # of one row, or of each, by name
 AGAIN = (429, 503)  # the service is busy, or about to end: another may stand behind the same address
 LONGEST_WAIT = 60.0
 LOCAL = "http://127.0.0.1:8000"
@@ -123,10 +123,11 @@ class Client:
         name = "graphs" if any(isinstance(row, Mapping) for row in asked) else "smiles"
         # What is missing keeps its place, as a row that cannot be read.
         if name == "smiles":
-            asked = ["" if row is None or (isinstance(row, float) and row != row) else str(row) for row in asked]
+            asked = ["" if _is_missing(row) else str(row) for row in asked]
         else:
             asked = [{"num_nodes": 0} if row is None else row for row in asked]
         given = {key: value for key, value in options.items() if value is not None}
+        values = None if features is None else _features(features, len(asked))
         self._limits = self._limits or self.model()["service"]
         is_whole = given.get("mix") == "estimate" or "weighted" in given or "pick" in given
         most = len(asked) if is_whole else self._limits[limit]
@@ -134,7 +135,7 @@ class Client:
         start = 0
         while start < len(asked):
             some = slice(start, start + most)
-            body = {**given, name: asked[some], **({} if features is None else {"features": list(features[some])})}
+            body = {**given, name: asked[some], **({} if values is None else {"features": values[some]})}
             if most > 1 and not is_whole and len(_encoded(body)) > self._limits["most_bytes"]:
                 most //= 2
                 continue
@@ -175,6 +176,23 @@ class Client:
                     raise ServiceError(0, f"{self.address}: {getattr(error, 'reason', error)}", identity) from None
                 time.sleep(1.0)
         raise AssertionError("the last try returns or raises")
+
+
+def _features(given: Features, rows: int) -> list[dict[str, float]]:
+    """Of each row what is known; GraphFNPError if they are not those of so many rows."""
+    listed = [given] if isinstance(given, Mapping) else list(given)
+    if len(listed) != rows or not all(isinstance(one, Mapping) for one in listed):
+        raise GraphFNPError(
+            f"features of {len(listed)} rows beside {rows}",
+            'the features of each row by name, such as [{"dose": 2.5}, {"dose": 1}]',
+            "give one dictionary for each row, in the same order",
+        )
+    return [{name: value for name, value in one.items() if not _is_missing(value)} for one in listed]
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN of any library, or what pandas has for a missing value."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "<NA>", "NaT"))
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:

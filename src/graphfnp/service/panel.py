@@ -43,6 +43,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
         raise InvalidConfig(f"{others[0]} in a panel", "models that read SMILES", "serve it by itself")
     telemetry, places = Telemetry(), endpoint_folders(list(engines))
     services = {name: make_app(engine, lambda: panel.state.draining) for name, engine in engines.items()}
+    telemetry.watch(lambda: sum(service.state.telemetry.waiting() for service in services.values()))
     key = [] if config.api_key is None else [Security(KEY)]
 
     @asynccontextmanager

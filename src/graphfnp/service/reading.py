@@ -48,9 +48,12 @@ class Reader:
     async def read(self, rows: Sequence[str | GraphInput], beside: Sequence[Mapping[str, float]] = ()) -> list[ReadRow]:
         """Each row, in order; ``beside`` has the features of each that are no part of its structure."""
         columns = columns_in(self.schema.descriptors)
-        values = [row_values(columns, beside[number] if beside else {}) for number in range(len(rows))]
+        given = beside or [{}] * len(rows)
+        values = [row_values(columns, one) for one in given]
         found = [
-            ReadRow(_given(rows, number), reason=f"{why}: send it in `features`")
+            ReadRow(
+                _given(rows, number), reason=why if {*columns} <= {*given[number]} else f"{why}: send it in `features`"
+            )
             if isinstance(why := values[number], str)
             else self._checked(row, number)
             for number, row in enumerate(rows)

@@ -1,10 +1,12 @@
 """Serve until told to end, and then answer what was accepted; how many connections, and how slow one may be."""
 
 import asyncio
+import errno
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -26,6 +28,9 @@ class PatientServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: FastAPI | PanelApp = self.config.app  # type: ignore[assignment]
+        if sig == signal.SIGINT and not self.should_exit:
+            self._leave()
+            return
         if sig != signal.SIGTERM or app.state.draining:
             super().handle_exit(sig, frame)
             return
@@ -43,16 +48,32 @@ class PatientServer(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket whose connections send at once."""
+    """A bound socket whose connections send at once; :func:`open_to_all` when all else is ready."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     # Connections inherit it. Without it the second packet of an answer waits 40 ms for the client's word on the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    try:
+    with _place(host, port):
         listening.bind((host, port))
-    except OSError as error:
-        raise InvalidConfig(f"{host}:{port}: {error.strerror}", "a free port", "choose another --port") from None
     return listening
+
+
+def open_to_all(listening: socket.socket) -> None:
+    """Another service may have taken the port since it was bound, if it was started at the same time."""
+    with _place(*listening.getsockname()[:2]):
+        listening.listen()
+
+
+@contextmanager
+def _place(host: str, port: int) -> Iterator[None]:
+    """InvalidConfig where nobody can listen."""
+    try:
+        yield
+    except OSError as error:
+        given = f"{host}:{port}: {error.strerror}"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise InvalidConfig(given, "an address of this machine, such as 127.0.0.1", "change --host") from None
+        raise InvalidConfig(given, "a free port", "choose another --port") from None
 
 
 def serve(app: FastAPI | PanelApp, config: ServiceConfig, listening: socket.socket) -> None:
@@ -62,12 +83,13 @@ def serve(app: FastAPI | PanelApp, config: ServiceConfig, listening: socket.sock
 
 def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer:
     """With the limits of connections, and a log that cannot fill a disk."""
-    telemetry = app.state.telemetry
+    server: PatientServer
+    closed = app.state.telemetry.watch_connections(lambda: len(server.server_state.connections))
     start_log(config.log_level, config.log_json)
     most = connections_allowed(config.most_connections)
     settings = uvicorn.Config(
         app,
-        http=protocol(most, config.header_seconds, lambda why: telemetry.closed.labels(why).inc()),
+        http=protocol(most, config.header_seconds, closed),
         ws="none",
         log_config=None,
         access_log=False,  # ours has ids, and no address with a molecule in it
@@ -78,7 +100,6 @@ def make_server(app: FastAPI | PanelApp, config: ServiceConfig) -> PatientServer
     )
     server = PatientServer(settings)
     server.patience = config.drain_seconds
-    telemetry.connections.set_function(lambda: len(server.server_state.connections))
     return server
 
 

@@ -56,17 +56,25 @@ class Telemetry:
         self.batch_seconds = histogram(
             "graphfnp_batch_seconds", "Time of one batch in the model thread.", ["kind"], buckets=SECONDS
         )
-        self.waiting = gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.")
-        self.connections = gauge("graphfnp_connections_open", "Connections that are open.")
-        said = "Connections closed on arrival (refused) or without a request (slow)."
-        self.closed = counter("graphfnp_connections_closed", said, ["why"])
-        for why in ("refused", "slow"):
-            self.closed.labels(why)
+        self.waiting: Callable[[], float] = float
 
-    def watch(self, waiting: Callable[[], float], pool: Pool) -> None:
+    def watch(self, waiting: Callable[[], float], pool: Pool | None = None) -> None:
         """The rows that wait, and what became of the processes that read them."""
-        self.waiting.set_function(waiting)
-        self.registry.register(_Reading(pool))
+        self.waiting = waiting
+        Gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.", registry=self.registry).set_function(
+            waiting
+        )
+        if pool is not None:
+            self.registry.register(_Reading(pool))
+
+    def watch_connections(self, count: Callable[[], float]) -> Callable[[str], None]:
+        """Those of the server, however many models stand behind it; what is returned counts one that was closed."""
+        said = "Connections closed on arrival (refused) or without a request (slow)."
+        Gauge("graphfnp_connections_open", "Connections that are open.", registry=self.registry).set_function(count)
+        closed = Counter("graphfnp_connections_closed", said, ["why"], registry=self.registry)
+        for why in ("refused", "slow"):
+            closed.labels(why)
+        return lambda why: closed.labels(why).inc()
 
     def count(self, record: Mapping[str, Any]) -> None:
         """A row that was answered."""

@@ -187,7 +187,7 @@ async function openRow(one, mix) {
     const found = await records(path, [one.asked.row], smiles(), mix, beside([one.asked], card.features));
     if (mine !== opening) return;
     const [record] = found.records;
-    const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record, card);
+    const shown = record.status === "ok" ? answer(one.asked, record, card, mix ? named(found.mix) : "") : failed(one.asked, record);
     $("result").replaceChildren(shown);
     shown.querySelector("h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });

@@ -94,7 +94,7 @@ async function open(asked) {
     $("result").replaceChildren(...Object.entries(models).map(([name, card]) => {
       const said = record.models[name];
       return el("div", { class: "endpoint", id: `endpoint-${name}` }, el("h2", {}, name),
-        said.status === "ok" ? answer(asked, said, card) : failed(asked, said, card));
+        said.status === "ok" ? answer(asked, said, card) : failed(asked, said));
     }));
     $("result").querySelector(".answer h2").focus({ preventScroll: true });
     $("result").scrollIntoView({ behavior: "smooth", block: "start" });

@@ -7,14 +7,15 @@ import { domain, doubt, draws, headline, meaning, ruledOut } from "./words.js";
 
 const MARKED = 0.6; // an edge is marked if its score is at least this share of the highest
 
-export function failed(asked, record, card) {
+export function failed(asked, record) {
+  const isMisspelt = /parse error|valence|kekulize/i.test(record.reason); // others are molecules, though none for this model
   return el("article", { class: "panel answer failed" },
     el("div", { class: "said" },
       el("p", { class: "kicker" }, asked.name || "This row"),
       el("h2", { tabindex: "-1" }, "This could not be read"),
       el("p", { class: "source" }, shown(asked)),
       el("p", {}, record.reason),
-      el("p", { class: "hint" }, `Nothing was predicted for it. ${card.input === "SMILES" ? "Check brackets, ring numbers and valences, then ask again." : ""}`)));
+      el("p", { class: "hint" }, `Nothing was predicted for it. ${isMisspelt ? "Check brackets, ring numbers and valences, then ask again." : ""}`)));
 }
 
 export function answer(asked, record, card, mix) {

@@ -7,6 +7,8 @@ export class Unreadable extends Error {}
 
 const FEATURE = /^[^=]+=[-+.\de]+$/i; // dose=2.5 behind a SMILES
 
+const MOST_LINES = 1000; // of a cell; a quote that closes later was left open
+
 const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 export function fromText(text, isSmiles) {
@@ -17,6 +19,7 @@ function smilesLines(text) {
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
   while (lines.length && !lines[lines.length - 1]) lines.pop();
   while (lines.length && !lines[0]) lines.shift();
+  if (/^smiles(\s|$)/i.test(lines[0] ?? "")) lines.shift(); // a header is no row, here as for graphfnp predict
   if (!lines.length) throw new Unreadable("Write at least one SMILES, for example CCO.");
   return lines.map((line) => {
     const [smiles, ...words] = line.split(/\s+/);
@@ -49,13 +52,17 @@ function graphs(text) {
   return list.map((row, k) => ({ row, name: `graph ${k}` }));
 }
 
-export function fromFile(name, text, isSmiles) {
-  if (!isSmiles) return graphs(text);
-  if (!/\.(csv|tsv)$/i.test(name)) return smilesLines(text);
-  const table = cells(text.replace(/^﻿/, ""), name.toLowerCase().endsWith(".tsv") ? "\t" : separator(text));
-  if (table.length < 2) throw new Unreadable(`${name} has no rows below its header.`);
-  const [header, ...body] = table;
+export function fromFile(name, content, isSmiles) {
+  if (!isSmiles) return graphs(content);
+  if (/\0|^M {2}END\s*$/m.test(content)) throw new Unreadable(`${name} is neither a CSV nor a list of SMILES: save it as one of them.`);
+  const text = content.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/^(?:[^\S\n]*\n)+/, "");
+  const declared = /^"?sep=(.)"?[^\S\n]*\n/i.exec(text); // as spreadsheet programs write it
+  const mark = declared?.[1] ?? (/\.(tsv|tab)$/i.test(name) ? "\t" : separator(text));
+  const [header = [], ...body] = cells(text.slice(declared?.[0].length ?? 0), mark);
   const column = find(header, SMILES_NAMES);
+  const isTable = /\.(csv|tsv|tab)$/i.test(name) || (/\.txt$/i.test(name) && header.length > 1 && column >= 0);
+  if (!isTable) return smilesLines(text);
+  if (!body.length) throw new Unreadable(`${name} has no rows below its header.`);
   if (column < 0) {
     throw new Unreadable(`${name} has the columns ${header.join(", ")}; call the one with the molecules “smiles”.`);
   }
@@ -74,33 +81,45 @@ function find(header, names) {
 }
 
 function separator(text) {
-  const first = text.split(/\r?\n/, 1)[0];
+  const first = text.split("\n", 1)[0].replace(/"[^"]*"/g, ""); // a quoted name may hold any
   const counts = [",", ";", "\t"].map((mark) => first.split(mark).length);
   return [",", ";", "\t"][counts.indexOf(Math.max(...counts))];
 }
 
-// CSV as RFC 4180 has it: quotes, doubled quotes, separators and line ends inside them.
+// CSV as RFC 4180 has it: quotes, doubled quotes, separators and line ends inside them; a stray quote ends with its line.
 function cells(text, mark) {
   const table = [];
-  let line = [], cell = "", quoted = false;
+  let line = [], cell = "", quoted = false, stray = false;
   const endCell = () => { line.push(cell); cell = ""; };
   const endLine = () => { endCell(); table.push(line); line = []; };
   for (let k = 0; k < text.length; k++) {
     const sign = text[k];
-    if (quoted) {
+    if (quoted && stray && sign === "\n") {
+      quoted = false;
+      endLine();
+    } else if (quoted) {
       if (sign !== '"') cell += sign;
       else if (text[k + 1] === '"') { cell += '"'; k++; }
       else quoted = false;
-    } else if (sign === '"' && cell === "") quoted = true;
-    else if (sign === mark) endCell();
+    } else if (sign === '"' && cell === "") {
+      quoted = true;
+      stray = !isClosed(text, k, mark);
+    } else if (sign === mark) endCell();
     else if (sign === "\n") endLine();
-    else if (sign !== "\r") cell += sign;
+    else cell += sign;
   }
   if (cell !== "" || line.length) endLine();
   const blank = (one) => one.length === 1 && one[0].trim() === "";
   while (table.length && blank(table[table.length - 1])) table.pop();
   while (table.length && blank(table[0])) table.shift();
   return table; // a blank line between others keeps its place, as it does for graphfnp predict
+}
+
+// Is the quote at this place closed soon, by one that the mark or the end of the line follows?
+function isClosed(text, place, mark) {
+  let end = text.indexOf('"', place + 1);
+  while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+  return end >= 0 && [mark, "\n", undefined].includes(text[end + 1]) && text.slice(place, end).split("\n").length <= MOST_LINES;
 }
 
 // One line of a CSV; a leading = or @ would be a formula to a spreadsheet, and a SMILES may well begin with @.
