@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphfnp.experiments.claims import places
-from graphfnp.experiments.overview import render_trained_again
+from graphfnp.experiments.overview import render_own_size, render_trained_again
 from graphfnp.experiments.ranks import ranks
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summaries
@@ -33,6 +33,21 @@ def test_the_readme_prints_the_mean_nll_of_complete_rows():
             raw, soft = map(float, cell.split(" / "))
             assert raw == pytest.approx(entry["nll_raw_mean"], abs=6e-4), (dataset, head)
             assert soft == pytest.approx(entry["nll_mean"], abs=6e-4), (dataset, head)
+
+
+def test_the_readme_says_the_ece_at_the_papers_own_size():
+    text, number = " ".join((ROOT / "README.md").read_text().split()), r"(\d+\.\d)"
+    said = re.search(
+        rf"{number} % on BBBP and {number} % on BACE, where the paper has {number} and {number}. "
+        rf"The method as printed has {number} and {number}",
+        text,
+    )
+    page = render_own_size(Results(ROOT / "results" / "cells"))
+    ours, printed = (
+        [cell.split(" / ") for cell in re.search(rf"\| {method} \| (.*) \|", page)[1].split(" | ")[:2]]
+        for method in ("graphfnp", "paper")
+    )
+    assert list(said.groups()) == [ours[0][0], ours[1][0], ours[0][1], ours[1][1], printed[0][0], printed[1][0]]
 
 
 def test_the_readme_counts_single_models_that_are_ahead_with_a_temperature():

@@ -342,6 +342,14 @@ def test_the_papers_own_size_takes_the_choices_of_the_usual_one(tmp_path):
     assert {name: cell.plan.training.epochs for name, cell in cells.items()} == {"paper": 40, "vanilla": 30}
 
 
+def test_the_results_page_has_our_ece_beside_the_papers_at_its_own_size(tmp_path):
+    part = TABLES["calibration"].only(["bace-256"], ["gcn"], ["paper", "graphfnp", "focal"])
+    page = documents(complete(tmp_path, part))["results.md"]
+    assert "| graphfnp | 20.0 / 9.1 |" in page
+    assert "| paper | 20.0 / 9.1 |" in page, "the paper's row for its method"
+    assert "| focal | " not in page.split("## At the paper's own size")[1].split("##")[0], "the paper has none"
+
+
 def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(tmp_path):
     pages = documents(judged(tmp_path, lambda method, seed: 0.5))
     opening = pages["results.md"]

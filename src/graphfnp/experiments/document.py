@@ -11,6 +11,7 @@ from graphfnp.experiments.overview import (
     render_claims,
     render_doubt,
     render_outstanding,
+    render_own_size,
     render_places,
     render_ranks,
     render_trained_again,
@@ -36,7 +37,7 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     links += f"\n* [Choices made on validation]({page_name('choices')})"
     opening = [
         "# Results", " ".join(sentences(results)), render_places(results), first, render_doubt(results),
-        render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(),
+        render_own_size(results), render_ranks(results), render_claims(results), f"## Tables\n\n{links}", _rules(),
         render_outstanding(results),
     ]  # fmt: skip
     pages = {page_name(): opening, page_name("choices"): [render_choices(results)]}

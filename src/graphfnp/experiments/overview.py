@@ -11,7 +11,7 @@ from graphfnp.experiments.claims import CONTROL, OURS, QUESTIONS, Claim, claims,
 from graphfnp.experiments.outstanding import outstanding
 from graphfnp.experiments.protocol import BACKBONES, COLUMNS, PARTS_WEIGHT
 from graphfnp.experiments.ranks import ranks
-from graphfnp.experiments.render import CALIBRATION, Part, markdown
+from graphfnp.experiments.render import CALIBRATION, Part, markdown, published
 from graphfnp.experiments.results import Results
 from graphfnp.experiments.summary import summary
 from graphfnp.experiments.tables import TABLES, Row
@@ -142,6 +142,31 @@ def render_ranks(results: Results) -> str:
         "speak for these datasets and not for all there are."
     )
     return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
+
+
+OWN_SIZE = ("bbbp-256", "bace-256")
+AS_PRINTED = {"paper": OURS}  # the paper's row for its method, beside the method as printed and beside ours
+
+
+def render_own_size(results: Results) -> str:
+    """Table 1 at the paper's own width: our ECE without a temperature beside the paper's."""
+    found: dict[str, dict[str, str]] = {}
+    for group in TABLES["calibration"].only(columns=list(OWN_SIZE)).groups():
+        entry, method = summary(group, results), group.row.method
+        known = published("calibration", group.column.name, group.backbone, AS_PRINTED.get(method, method), "ece")
+        if entry is not None and entry["complete"] and known is not None:
+            place = f"{group.column.dataset}, {group.backbone.upper()}"
+            found.setdefault(method, {})[place] = f"{100 * entry['ece_raw_mean']:.1f} / {known.mean:.1f}"
+    if not found:
+        return ""
+    places = list(dict.fromkeys(place for row in found.values() for place in row))
+    rows = [[method, *(row.get(place, "") for place in places)] for method, row in found.items()]
+    about = (
+        "ECE in percent without a temperature, ours / the paper's: 256 wide, scaffold split, five seeds. The paper's "
+        "GraphFNP stands beside ours and beside the method as printed (*paper*, 40 epochs). The paper does not say "
+        "how many epochs its networks were trained for, and a network that is trained for longer is surer."
+    )
+    return f"## At the paper's own size\n\n{about}\n\n{markdown(['', *places], rows)}"
 
 
 def render_trained_again(results: Results) -> str:
