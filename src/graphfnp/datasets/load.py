@@ -85,6 +85,8 @@ def load(
     """
     if isinstance(source, Dataset):
         return source
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidConfig(f"limit={limit!r}", "a number of graphs >= 1", "leave it out for all")
     if labels is not None and _has_labels(source):
         raise InvalidConfig(
             f"labels= beside a {type(source).__name__} that has its own", "labels of molecules or NetworkX graphs",
