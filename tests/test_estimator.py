@@ -99,6 +99,16 @@ def test_packs_whose_numbers_mean_different_types_are_no_list_of_graphs(fitted):
         small().fit(packs * 10, [0, 1] * 10)
 
 
+@pytest.mark.parametrize(("wish", "says"), [({"standardise": True}, "standardise"), ({"features": "rdkit"}, "rdkit")])
+def test_what_only_molecules_can_have_is_not_left_out_of_graphs_in_silence(wish, says):
+    packed = load(SMILES, labels=LABELS).graphs
+    for graphs in (packed, to_data_list(packed)):
+        with pytest.raises(InvalidConfig, match=says):
+            small(**wish).fit(graphs, LABELS)
+    ready = load(SMILES, labels=LABELS, **wish).graphs  # they have it
+    assert small(**wish).fit(ready, LABELS).predict_proba(ready).shape == (40, 2)
+
+
 def test_what_is_no_list_of_single_graphs_is_refused_with_the_row(fitted):
     data = to_data_list(shapes(30))
     model = small().fit(data, [one.y.item() for one in data])

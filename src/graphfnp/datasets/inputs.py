@@ -9,7 +9,7 @@ import torch
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.errors import InvalidGraphs, listed, plural, shortened
+from graphfnp.errors import InvalidConfig, InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema, concatenate
 from graphfnp.graphs.problem import Problem, Read
@@ -35,7 +35,7 @@ def graphs_from_inputs(
     """
     names, descriptors = tuple(class_names), descriptor_list(features) if schema is None else schema.descriptors
     if isinstance(inputs, PackedGraphs):
-        return _every_row(_unlabelled(inputs, names))
+        return _every_row(_unlabelled(inputs, names), standardise, descriptors)
     inputs, columns = _apart(inputs, columns_in(descriptors))
     items = items_of(inputs)
     if items and all(isinstance(item, PackedGraphs) for item in items):
@@ -45,9 +45,10 @@ def graphs_from_inputs(
                 f"a pack with another schema in row {other} than in row 0", "features and types that mean the same",
                 "pack all graphs together, or give the Data themselves",
             )  # fmt: skip
-        return _every_row(concatenate(packs))
+        return _every_row(concatenate(packs), standardise, descriptors)
     if items and all(map(is_data, items)):
-        return _every_row(_unlabelled(from_data_list([_without_label(item) for item in items], names), names))
+        graphs = _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
+        return _every_row(graphs, standardise, descriptors)
     belongs = is_data if items and is_data(items[0]) else _is_molecule
     wrong = next((row for row, item in enumerate(items) if not belongs(item)), None)
     if wrong is not None:
@@ -158,5 +159,9 @@ def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> PackedGra
     return replace(graphs, y=y, schema=replace(graphs.schema, class_names=class_names))
 
 
-def _every_row(graphs: PackedGraphs) -> Read:
+def _every_row(graphs: PackedGraphs, standardise: bool, descriptors: tuple[str, ...]) -> Read:
+    own = graphs.schema
+    if (standardise and not own.standardise) or (descriptors and descriptors != own.descriptors):
+        asked = f"features={','.join(descriptors)!r}" if descriptors != own.descriptors else "standardise"
+        raise InvalidConfig(f"{asked} for graphs as they are", "SMILES", "leave it out, or give SMILES")
     return Read(graphs, torch.arange(len(graphs)))
