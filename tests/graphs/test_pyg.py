@@ -131,6 +131,13 @@ def test_graphs_survive_the_way_to_pyg_and_back(graphs):
     assert equal(from_data_list(to_data_list(graphs)), graphs)
 
 
+def test_descriptors_survive_the_way_to_pyg_and_back():
+    graphs = load(["CCO", "CCN", "CCC"], labels=[0, 1, 0], features="rdkit").graphs
+    again = from_data_list(to_data_list(graphs))
+    assert equal(again, graphs)
+    assert torch.equal(again.descriptors, graphs.descriptors)
+
+
 def test_a_batch_equals_the_batch_of_pyg():
     graphs = rich_graphs()
     ours = graphs.batch([1, 0])

@@ -64,8 +64,9 @@ def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = N
     node_ptr = pointers(torch.tensor([_num_nodes(item) for item in data]))
     edge_ptr = pointers(torch.tensor([edge.shape[1] for edge in edges]))
     return PackedGraphs.build(
-        x, torch.cat(edges, dim=1), node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth, text
-    )
+        x, torch.cat(edges, dim=1), node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth, text,
+        descriptors=_column(data, "descriptors") if schema.descriptors else None,
+    )  # fmt: skip
 
 
 def to_data_list(graphs: PackedGraphs) -> "list[Data]":
@@ -78,7 +79,7 @@ def to_data_list(graphs: PackedGraphs) -> "list[Data]":
         "edge_index": graphs.edge_index.split(edges, dim=1),
         "y": graphs.y.split(1),
     }
-    for name, sizes in (("edge_attr", edges), ("node_type", nodes), ("edge_truth", edges)):
+    for name, sizes in (("edge_attr", edges), ("node_type", nodes), ("edge_truth", edges), ("descriptors", 1)):
         if (value := getattr(graphs, name)) is not None:
             split[name] = value.split(sizes)
     if graphs.text is not None:
@@ -127,10 +128,9 @@ def from_networkx(
         item.y = labels[number]
         data.append(item)
     packed = from_data_list(data, class_names)
-    node_types, edge_types = (tuple(map(str, names)) for names in (node_names, edge_names))
     own = packed.schema
-    schema = replace(own, node_types=node_types or own.node_types, edge_types=edge_types or own.edge_types)
-    return replace(packed, schema=schema)
+    nodes, edges = tuple(map(str, node_names)) or own.node_types, tuple(map(str, edge_names)) or own.edge_types
+    return replace(packed, schema=replace(own, node_types=nodes, edge_types=edges))
 
 
 # ------------------------------------------------------------------------ finding the schema
