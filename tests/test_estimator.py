@@ -1,6 +1,7 @@
 """The scikit-learn estimator: inputs, labels, bad rows, searches, saving, and scikit-learn's own checks."""
 
 import copy
+import pickle
 import subprocess
 import sys
 import warnings
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from graphfnp import GraphFNPClassifier, load, to_data_list
+from graphfnp import GraphFNPClassifier, from_data_list, load, to_data_list
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from tiny_graphs import shapes
@@ -92,6 +93,22 @@ def test_what_is_no_list_of_molecules_is_refused(wrong, says):
         small().fit(wrong, [0, 1, 0][: len(wrong)])
 
 
+def test_packs_whose_numbers_mean_different_types_are_no_list_of_graphs(fitted):
+    packs = [from_data_list([Data(x=torch.tensor(x), edge_index=torch.tensor([[0], [1]]))]) for x in ([0, 1], [0, 2])]
+    with pytest.raises(InvalidGraphs, match="another schema in row 1"):
+        small().fit(packs * 10, [0, 1] * 10)
+
+
+@pytest.mark.parametrize(("wish", "says"), [({"standardise": True}, "standardise"), ({"features": "rdkit"}, "rdkit")])
+def test_what_only_molecules_can_have_is_not_left_out_of_graphs_in_silence(wish, says):
+    packed = load(SMILES, labels=LABELS).graphs
+    for graphs in (packed, to_data_list(packed)):
+        with pytest.raises(InvalidConfig, match=says):
+            small(**wish).fit(graphs, LABELS)
+    ready = load(SMILES, labels=LABELS, **wish).graphs  # they have it
+    assert small(**wish).fit(ready, LABELS).predict_proba(ready).shape == (40, 2)
+
+
 def test_what_is_no_list_of_single_graphs_is_refused_with_the_row(fitted):
     data = to_data_list(shapes(30))
     model = small().fit(data, [one.y.item() for one in data])
@@ -120,6 +137,22 @@ def test_labels_come_back_as_given(pair):
     assert model.predict(SMILES).dtype == y.dtype
     assert set(model.predict(SMILES)) <= set(pair)
     assert set(model.predict_uncertainty(SMILES)["class"]) <= set(pair)
+
+
+def test_objects_that_are_true_or_false_are_labels():
+    y = pd.Series([label == "ring" for label in LABELS] + [None]).dropna()
+    assert y.dtype == object
+    assert small().fit(SMILES, y).predict(SMILES).dtype == bool
+
+
+@pytest.mark.parametrize(
+    ("row", "label", "says"), [(3, None, "no label in row 3"), (0, pd.NA, "no label in row 0"), (3, 1, "some are text")]
+)
+def test_labels_that_are_missing_or_of_another_kind_are_named(row, label, says):
+    y = np.array(LABELS, dtype=object)
+    y[row] = label
+    with pytest.raises(InvalidGraphs, match=says):
+        small().fit(SMILES, y)
 
 
 def test_a_column_of_labels_is_scored_row_by_row(fitted):
@@ -289,6 +322,14 @@ def test_wrong_settings_are_refused_when_fitting():
             small(**wrong).fit(SMILES, LABELS)
 
 
+def test_what_training_does_not_ask_is_refused_before_it(monkeypatch):
+    monkeypatch.setattr("graphfnp.estimator.train", lambda *_: pytest.fail("trained"))
+    for wrong in ({"num_draws": 0}, {"num_draws": 2.5}, {"mix": {"ring": 2}}, {"mix": "estimate"}):
+        with pytest.raises(InvalidConfig) as error:
+            small(**wrong).fit(SMILES, LABELS)
+        assert "estimate," not in error.value.expected or wrong["mix"] != "estimate"
+
+
 def test_too_few_graphs_to_hold_some_out_says_so():
     with pytest.raises(InvalidGraphs, match="2 training graphs, and none for validation"):
         small().fit(SMILES[::20], LABELS[::20])
@@ -375,6 +416,26 @@ def test_labels_survive_saving(pair, tmp_path):
     assert again.classes_.dtype == model.classes_.dtype
     assert np.array_equal(again.predict(SMILES), model.predict(SMILES))
     assert again.get_params() == {**model.get_params(), "random_state": model.seed_, "overrides": {}}
+
+
+def test_settings_of_numpy_pandas_and_pathlib_are_saved(tmp_path):
+    small(epochs=1).fit(SMILES, LABELS).save(tmp_path / "first")
+    table = pd.DataFrame({"smiles": SMILES, 7: np.arange(40.0)})  # a column whose name is a number
+    y = np.array([label == "ring" for label in LABELS]).astype(int)
+    settings = {"start_from": tmp_path / "first", "features": pd.Index([7]), "mix": {np.int64(1): np.float64(0.2)}}
+    model = small(epochs=1, **settings).fit(table, y)
+    model.save(tmp_path / "second")
+    again = GraphFNPClassifier.load(tmp_path / "second")
+    assert np.array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert (again.features, again.mix) == ([7], {"1": 0.2})
+    assert clone(again).fit(table, y).mix == {"1": 0.2}
+
+
+@pytest.mark.parametrize("method", ["vanilla", "graphfnp-forest", "graph-gp"])
+def test_other_processes_can_train_any_method(method):
+    model = small(method=method, overrides={"inducing_points": 4} if method == "graph-gp" else None)
+    fitted = model.fit(SMILES, LABELS)
+    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(SMILES), fitted.predict_proba(SMILES))
 
 
 def test_a_folder_that_holds_no_estimator_is_refused(tmp_path):

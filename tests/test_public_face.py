@@ -1,5 +1,6 @@
 """What a script can do with ``import graphfnp`` alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -115,3 +116,63 @@ def test_fit_takes_sample_weights() -> None:
     plain = graphfnp.GraphFNPClassifier(**settings).fit(smiles, y)
     weighed = graphfnp.GraphFNPClassifier(**settings).fit(smiles, y, sample_weight=np.where(y == "O", 9.0, 1.0))
     assert weighed.predict_proba(smiles)[:, 1].mean() > plain.predict_proba(smiles)[:, 1].mean() + 0.2
+
+
+# ---------------------------------------------------------------- what stands in the wrong place
+
+
+@pytest.fixture(scope="module")
+def motifs() -> graphfnp.Dataset:
+    return graphfnp.load("ba2motifs", limit=12)
+
+
+def trained(data: graphfnp.Dataset, train: graphfnp.PackedGraphs, validation: graphfnp.PackedGraphs):
+    classifier = graphfnp.make_classifier("vanilla", data.graphs.schema, {"backbone.width": 8, "backbone.layers": 2})
+    return graphfnp.train(classifier, train, validation, graphfnp.TrainingConfig(epochs=1))
+
+
+def test_labels_of_other_files_are_those_of_the_model_by_name_while_it_trains(motifs) -> None:
+    def turned(graphs: graphfnp.PackedGraphs) -> graphfnp.PackedGraphs:
+        """The same graphs, from a file that has their classes in the other order."""
+        schema = replace(graphs.schema, class_names=graphs.schema.class_names[::-1])
+        return replace(graphs, y=1 - graphs.y, schema=schema)
+
+    model = trained(motifs, motifs.train, motifs.validation).model
+    for train, validation in (
+        (motifs.train, turned(motifs.validation)),
+        (turned(motifs.train), turned(motifs.validation)),
+    ):
+        same = trained(motifs, train, validation).model
+        assert same.id == model.id
+
+
+def test_what_is_no_classifier_no_settings_and_no_graphs_is_not_trained(motifs) -> None:
+    classifier = graphfnp.make_classifier("vanilla", motifs.graphs.schema)
+    for given, words in (
+        ((classifier, motifs, motifs.validation), "a Dataset"),
+        ((motifs.train, classifier, motifs.validation), "a PackedGraphs and a TrainingConfig"),
+        ((classifier, motifs.train, motifs.validation, {"epochs": 1}), "a Vanilla and a dict"),
+    ):
+        with pytest.raises(graphfnp.GraphFNPError, match=words):
+            graphfnp.train(*given)
+
+
+def test_what_train_returned_is_not_yet_the_model_and_says_so(motifs) -> None:
+    training = trained(motifs, motifs.train, motifs.validation)
+    for ask in (graphfnp.evaluate, graphfnp.calibrate, graphfnp.predict, graphfnp.find_rationales):
+        with pytest.raises(graphfnp.GraphFNPError, match="a Training as the model"):
+            ask(training, graphs=motifs.test)
+
+
+@pytest.mark.parametrize("none", [[], np.array([]), slice(0)])
+def test_no_graphs_are_no_input(motifs, none) -> None:
+    given = motifs.test.select([]) if isinstance(none, slice) else none
+    for ask in (graphfnp.predict, graphfnp.explain):
+        with pytest.raises(graphfnp.GraphFNPError, match="no graphs"):
+            ask(graphfnp.load_model("ba2motifs"), given)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5])
+def test_a_limit_is_a_number_of_graphs(limit) -> None:
+    with pytest.raises(graphfnp.GraphFNPError, match="limit="):
+        graphfnp.load("ba2motifs", limit=limit)

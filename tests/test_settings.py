@@ -113,3 +113,36 @@ def test_the_paper_preset_is_the_literal_method() -> None:
 def test_a_count_below_one_is_an_error_that_names_it(method: str, name: str) -> None:
     with pytest.raises(InvalidConfig, match=f"{name}=0"):
         make_config(method, {name: 0})
+
+
+@pytest.mark.parametrize("method", list(CLASSIFIERS))
+def test_no_setting_of_a_method_may_be_negative_or_without_end(method: str) -> None:
+    for name in names(make_config(method)):
+        for value in ("-1", "1e999") if isinstance(_value(make_config(method), name), int | float) else ():
+            if not isinstance(_value(make_config(method), name), bool):
+                with pytest.raises(InvalidConfig):
+                    make_config(method, {name: value})
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("sgld", "snapshots"), ("sgld", "prior_scale"), ("swag", "rank"), ("laplace", "prior_precision"),
+        ("bbp", "initial_std"), ("graph-gp", "inducing_points"), ("graph-gp", "feature_dim"),
+    ],
+)  # fmt: skip
+def test_what_a_method_cannot_do_without_may_not_be_zero(method: str, name: str) -> None:
+    with pytest.raises(InvalidConfig, match=name):
+        make_config(method, {name: "0"})
+
+
+def test_a_training_that_could_not_step_or_validate_is_refused() -> None:
+    for wrong in ({"learning_rate": float("nan")}, {"learning_rate": float("inf")}, {"validation_draws": 0}):
+        with pytest.raises(InvalidConfig):
+            TrainingConfig(**wrong)
+
+
+def _value(config: object, name: str) -> object:
+    for part in name.split("."):
+        config = getattr(config, part)
+    return config

@@ -11,10 +11,9 @@ import pandas as pd
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
-from graphfnp.datasets.inputs import described, graphs_from_inputs
+from graphfnp.datasets.inputs import described, graphs_from_inputs, label_column
 from graphfnp.datasets.split import random_split
 from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun
 from graphfnp.files import read_json, write_json
@@ -111,11 +110,10 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
         if not 0 < self.validation_fraction < 1:
             raise InvalidConfig(f"validation_fraction={self.validation_fraction}", "a share between 0 and 1", "try 0.1")
-        if y is None:
-            raise ValueError("GraphFNPClassifier requires y to be passed, but the target y is None")
+        if not isinstance(self.num_draws, int | np.integer) or self.num_draws < 1:
+            raise InvalidConfig(f"num_draws={self.num_draws!r}", "a whole number >= 1", "32 are usual")
+        y = label_column(y)
         check_consistent_length(X, y)
-        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)  # Int64 stays whole
-        check_classification_targets(y)
         unlabelled, rows, problems = self._read(X, np.unique(y), self.on_invalid)
         if unlabelled is None:
             raise InvalidGraphs("no row that is a molecule", "molecules or graphs", "check the column")
@@ -127,6 +125,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         labels = torch.from_numpy(numbers)
         schema = replace(unlabelled.schema, class_names=tuple(str(name) for name in classes))
         graphs = replace(unlabelled, y=labels, schema=schema)
+        read_mix(self.mix, schema.class_names, [1] * len(classes))  # a wrong one is refused before training
         self.classes_, self.seed_ = classes, _seed(self.random_state)
         part = random_split(labels, (1 - self.validation_fraction, self.validation_fraction, 0.0), self.seed_)
         method, training = self._settings(len(part.train))
@@ -160,11 +159,11 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     def _settings(self, num_graphs: int) -> tuple[dict[str, Any], TrainingConfig]:
         """Overrides of the method's settings, and the recipe; searches hand over numbers of numpy."""
-        params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        params = _plain(self.get_params(deep=False))
         shape = {"name": params["backbone"], "width": params["width"], "layers": params["layers"]}
         given = {f"backbone.{name}": value for name, value in shape.items() if value is not None}
         recipe = {name: params[name] for name in ("epochs", "batch_size", "learning_rate", "calibration")}
-        method, training = by_owner({name: _plain(value) for name, value in (self.overrides or {}).items()})
+        method, training = by_owner(params["overrides"] or {})
         given, recipe = {**given, **method}, {**recipe, **training}
         if recipe["epochs"] is None:
             recipe["epochs"] = enough_epochs(num_graphs, int(recipe["batch_size"]))
@@ -226,10 +225,8 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     def save(self, folder: Path | str) -> None:
         """Everything prediction and decoding need, training graphs among it, without pickle."""
         check_is_fitted(self)
-        folder = Path(folder)
-        params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        params |= {"random_state": self.seed_, "overrides": {k: _plain(v) for k, v in (self.overrides or {}).items()}}
-        save_model(self.model_, folder, self.method)
+        params = _plain(self.get_params(deep=False) | {"random_state": self.seed_, "overrides": self.overrides or {}})
+        save_model(self.model_, folder := Path(folder), self.method)
         save_graphs(self._graphs, folder / GRAPHS)
         record = {
             "format": FORMAT,
@@ -297,4 +294,7 @@ def _seed(random_state: Any) -> int:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    """As JSON has it: numbers and arrays of NumPy, paths, and mappings of these."""
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(one) for name, one in value.items()}
+    return str(value) if isinstance(value, Path) else getattr(value, "tolist", lambda: value)()

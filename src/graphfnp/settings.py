@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -96,9 +97,11 @@ def _read(value: Any, kind: Any, name: str) -> Any:
         except (ValueError, SyntaxError):
             raise InvalidConfig(f"{name}={value!r}", f"a value of type {kind.__name__}", "correct the value") from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(value)
     if not isinstance(value, kind if isinstance(kind, type) else object) or (kind is int and isinstance(value, bool)):
         raise InvalidConfig(f"{name}={value!r}", f"a value of type {kind.__name__}", "correct the value")
+    if isinstance(value, float | int) and not 0 <= value < math.inf:  # sizes, weights, shares and rates
+        raise InvalidConfig(f"{name}={value!r}", "a finite number >= 0", "correct the value")
     return value

@@ -1,12 +1,13 @@
 """What every backbone promises: six by name, and modules of a user's own."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GAT, GIN, GCNConv, GraphSAGE
+from torch_geometric.nn import GAT, GCN, GIN, PNA, GATConv, GATv2Conv, GCNConv, GraphSAGE
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.packed import Batch, PackedGraphs
@@ -155,6 +156,19 @@ class Reader(nn.Module):
         return self.linear(x.float())
 
 
+class Returning(nn.Module):
+    """A module that makes something of its node states."""
+
+    in_channels, out_channels = 12, 8
+
+    def __init__(self, what: Callable[[Tensor], Any]) -> None:
+        super().__init__()
+        self.linear, self.what = nn.Linear(12, 8), what
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Any:
+        return self.what(self.linear(x))
+
+
 @pytest.mark.parametrize("module", [GraphSAGE, GIN, GAT])
 @pytest.mark.parametrize("schema", [TYPED, NUMBERS], ids=["types", "numbers"])
 def test_a_pyg_network_is_a_backbone(module, schema) -> None:
@@ -220,3 +234,45 @@ def test_features_of_another_width_are_refused_by_the_network_too() -> None:
     wide: Batch = replace(graphs.batch(), x=torch.zeros(len(graphs.x), 5))
     with pytest.raises(InvalidGraphs, match="as the model was trained on"):
         backbone_of("gcn", graphs)(wide)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        GAT(12, 16, 2, 8, v2=True),
+        PNA(12, 16, 2, 8, aggregators=["mean"], scalers=["identity"], deg=torch.tensor([1, 2])),
+        GAT(12, 16, 2, 8, v2=True, edge_dim=1),
+        GATv2Conv(12, 8),
+    ],
+    ids=["no edge_dim", "PNA", "edge_dim", "layer"],
+)
+def test_pyg_networks_get_edge_features_if_they_were_made_for_them(module) -> None:
+    batch = shapes(6).batch()
+    backbone = ModuleBackbone(module, TYPED).eval()
+    changed = replace(batch, edge_attr=batch.edge_attr + 1.0)
+    assert torch.equal(backbone(batch), backbone(changed)) == ("edge_attr" not in backbone.accepts)
+    assert ("edge_attr" in backbone.accepts) == any(getattr(part, "edge_dim", None) for part in module.modules())
+
+
+@pytest.mark.parametrize("module", [GraphSAGE, GIN, GAT])
+def test_a_pyg_network_that_leaves_weights_of_edges_out_is_refused(module) -> None:
+    graphs = shapes(6)
+    classifier = make_classifier("gsat", TYPED, small("gsat"), backbone=module(12, 16, 2, 8))
+    with pytest.raises(InvalidConfig, match="with weighted edges"):
+        classifier.encode(graphs.batch())
+    make_classifier("gsat", TYPED, small("gsat"), backbone=GCN(12, 16, 2, 8)).encode(graphs.batch())
+
+
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        (GATConv(12, 8, heads=2), r"returns \[\d+, 16\] for \d+ nodes"),
+        (Returning(lambda states: (states, states)), "returns a tuple"),
+        (Returning(lambda states: states.mean(0, keepdim=True)), r"returns \[1, 8\]"),
+        (GCN(-1, 16, 2, 8), "in_channels=-1"),
+    ],
+    ids=["heads", "tuple", "pooled", "lazy"],
+)
+def test_a_module_whose_states_are_not_those_of_nodes_says_so(module, says) -> None:
+    with pytest.raises(InvalidConfig, match=says):
+        make_classifier("vanilla", TYPED, small("vanilla"), backbone=module).encode(shapes(3).batch())

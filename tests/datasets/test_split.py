@@ -23,7 +23,7 @@ from graphfnp.datasets.split import (
     scaffold_of,
     scaffold_split,
 )
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.packed import PackedGraphs, Schema
 
 
@@ -206,3 +206,12 @@ def test_duplicates_are_the_same_molecule_written_differently():
 def test_graphs_without_text_have_no_duplicate_notes():
     graphs = generate_ba2motifs(6)
     assert duplicate_notes(graphs, random_split(graphs.y)).notes == ()
+
+
+def test_parts_may_be_lists_and_arrays_but_no_masks():
+    split = Split([0, 2], np.array([1]), range(3, 5))
+    assert [getattr(split, part).tolist() for part in ("train", "validation", "test")] == [[0, 2], [1], [3, 4]]
+    assert Split([0], [], []).test.tolist() == []
+    for wrong in (torch.tensor([True, False, True]), [0.5, 1.0], [[0, 1]]):
+        with pytest.raises(InvalidGraphs, match="as train"):
+            Split(wrong, [1], [2])

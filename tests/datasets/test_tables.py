@@ -10,6 +10,7 @@ import pytest
 import torch
 from rdkit import Chem
 
+from graphfnp.datasets.ba2motifs import generate_ba2motifs
 from graphfnp.datasets.columns import label_notes
 from graphfnp.datasets.dataset import PARTS
 from graphfnp.datasets.load import load
@@ -17,6 +18,7 @@ from graphfnp.datasets.split import scaffold_of
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
 from graphfnp.graphs.packed import UNLABELLED
+from graphfnp.graphs.pyg import to_data_list
 from graphfnp.scoring.rows import MoleculeFile
 
 PLAIN = "smiles,label\nCCO,0\nc1ccccc1,1\nC(,1\nCC,0\n"
@@ -342,6 +344,14 @@ def test_a_data_frame_and_a_list_are_the_dataset_of_their_file(tmp_path):
     assert load(
         ["CCO", "CCN"] * 5, labels=torch.tensor([0, 1] * 5), class_names=("a", "b")
     ).graphs.schema.class_names == ("a", "b")
+
+
+def test_labels_beside_a_source_that_has_its_own_are_not_left_unheard(tmp_path):
+    (table := tmp_path / "rows.csv").write_text("smiles,label\nCCO,1\nCCN,0\n")
+    graphs = generate_ba2motifs(4)
+    for source in (table, str(table), pd.read_csv(table), "ba2motifs", graphs, to_data_list(graphs)):
+        with pytest.raises(InvalidConfig, match="labels= beside"):
+            load(source, labels=["a", "b"])
 
 
 def test_a_list_without_labels_is_read_where_none_are_needed():

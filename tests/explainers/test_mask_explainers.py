@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -251,7 +252,17 @@ def test_what_cannot_be_explained_of_a_model_of_ones_own_is_refused(
         explain(OfOneLayer(scores), graphs, "subgraphx", target=wanted, returns="raw")
 
 
-def test_a_class_that_is_given_is_the_one_explained() -> None:
+@pytest.mark.parametrize("target", [torch.tensor([1, 0, 1]), [1, 0, 1], np.array([1, 0, 1])])
+def test_a_class_that_is_given_is_the_one_explained(target: Any) -> None:
     graphs = [Data(x=torch.ones(3, 2), edge_index=PATH)] * 3
-    found = explain(OfOneLayer(), graphs, "gstarx", target=torch.tensor([1, 0, 1]), returns="raw")
+    found = explain(OfOneLayer(), graphs, "gstarx", target=target, returns="raw")
     assert found.target.tolist() == [1, 0, 1]
+
+
+def test_a_model_that_returns_several_things_is_refused() -> None:
+    class WithEmbedding(OfOneLayer):
+        def forward(self, *given: Any, **named: Any) -> Any:
+            return super().forward(*given, **named), given[0]
+
+    with pytest.raises(GraphFNPError, match=r"returns \['tuple'\]"):
+        explain(WithEmbedding(), [Data(x=torch.ones(3, 2), edge_index=PATH)], "gstarx", returns="raw")

@@ -1,9 +1,11 @@
 """Graphs of PyG and NetworkX: what the schema says of them, and the way back."""
 
 import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 import torch
-from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.data import Data, HeteroData, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from graphfnp.datasets.ba2motifs import generate_ba2motifs
@@ -109,6 +111,11 @@ def test_class_names_name_numbers_and_order_words():
         ([path(torch.tensor([[0.5], [float("nan")], [1.0]]))], "NaN"),
         ([path(torch.tensor([[0], [-2], [1]]))], "-2"),
         ([Data(x=torch.zeros(0, 2))], "without nodes"),
+        ([path(torch.tensor([[0], [10**9], [1]]))], r"1000000000 as features(.|\n)*\.float\(\)"),
+        ([path(y=1), path(y="1")], "the classes 1, 1"),
+        ([path(y=[0, 1])], "one class for each graph"),
+        ([path(), None], "a NoneType in place 1"),
+        ([HeteroData()], "a HeteroData in place 0"),
     ],
 )
 def test_bad_graphs_are_refused_with_a_reason(data, words):
@@ -122,6 +129,13 @@ def test_bad_graphs_are_refused_with_a_reason(data, words):
 @pytest.mark.parametrize("graphs", [generate_ba2motifs(20), rich_graphs()], ids=["ba2motifs", "rich"])
 def test_graphs_survive_the_way_to_pyg_and_back(graphs):
     assert equal(from_data_list(to_data_list(graphs)), graphs)
+
+
+def test_descriptors_survive_the_way_to_pyg_and_back():
+    graphs = load(["CCO", "CCN", "CCC"], labels=[0, 1, 0], features="rdkit").graphs
+    again = from_data_list(to_data_list(graphs))
+    assert equal(again, graphs)
+    assert torch.equal(again.descriptors, graphs.descriptors)
 
 
 def test_a_batch_equals_the_batch_of_pyg():
@@ -154,6 +168,27 @@ def test_the_transform_of_a_dataset_is_applied():
     assert load(dataset).graphs.schema.is_continuous
 
 
+def test_graphs_of_two_schemas_are_not_packed_as_if_their_numbers_meant_the_same():
+    x = torch.rand(3, 2)
+    first, second = (to_data_list(from_data_list([path(x, y) for y in ys])) for ys in ("ab", "bc"))
+    for mixed in (first + second, [*first, path(x, "b")], [path(x, "b"), *first]):
+        with pytest.raises(InvalidGraphs, match="another schema"):
+            from_data_list(mixed)
+
+
+def test_features_without_a_column_are_none():
+    assert equal(from_data_list([path(torch.zeros(3, 0))]), from_data_list([path()]))
+
+
+def test_a_graph_alone_is_a_list_of_one():
+    assert equal(from_data_list(path(y=1)), from_data_list([path(y=1)]))
+
+
+@pytest.mark.parametrize("label", [[1], torch.tensor([[1]]), np.array([1]), np.int64(1), True])
+def test_a_label_in_a_list_or_an_array_is_that_label(label):
+    assert from_data_list([path(y=label)]).schema.class_names == ("1",)
+
+
 # ------------------------------------------------------------------------ NetworkX
 
 
@@ -182,6 +217,52 @@ def test_networkx_self_loops_and_directions_are_kept_once():
     assert from_networkx([graph]).edge_index.T.tolist() == [[0, 0], [1, 0], [0, 1]]
     directed = from_networkx([nx.DiGraph([(0, 1)])])
     assert not directed.undirected
+
+
+def test_labels_of_a_shuffled_series_are_those_of_its_order():
+    graphs = [nx.path_graph(3), nx.cycle_graph(4), nx.path_graph(5), nx.path_graph(6)]
+    labels = pd.Series(["path", "cycle", "path", None], index=[1, 0, 7, 8], dtype="string")
+    packed = from_networkx(graphs, labels)
+    assert packed.y.tolist() == [1, 0, 1, -1]
+    assert packed.schema.class_names == ("cycle", "path")
+
+
+def test_networkx_features_may_be_tensors():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, torch.tensor([0.5, 2.0]), "x")
+    assert from_networkx([graph]).x.tolist() == [[0.5, 2.0]] * 3
+
+
+def test_networkx_types_beside_numbers_do_not_rename_these():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: {"x": 4, "type": "C"}, 1: {"x": 0, "type": "N"}})
+    packed = from_networkx([graph])
+    assert packed.x.flatten().tolist() == [4, 0]
+    assert len(packed.schema.node_types) == 5
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({0: {"type": "C"}}, "a type of some nodes only"),
+        ({0: {"x": 1.0}}, "x of graph 0"),
+        ({0: {"x": [1.0]}, 1: {"x": [1.0, 2.0]}, 2: {"x": [1.0]}}, "x of graph 0"),
+        ({k: {"x": "C"} for k in range(3)}, "x of graph 0"),
+        ({(0, 1): {"type": "single"}}, "a type of some edges only"),
+    ],
+)
+def test_networkx_attributes_of_a_part_of_a_graph_are_refused(attributes, words):
+    graph = nx.path_graph(3)
+    is_edge = isinstance(next(iter(attributes)), tuple)
+    (nx.set_edge_attributes if is_edge else nx.set_node_attributes)(graph, attributes)
+    with pytest.raises(InvalidGraphs, match=words):
+        from_networkx([graph])
+
+
+def test_what_is_no_graph_of_networkx_is_named():
+    for given, words in (([path()], "a Data"), (nx.path_graph(3), "a int")):
+        with pytest.raises(InvalidGraphs, match=words):
+            from_networkx(given)
 
 
 # ------------------------------------------------------------------------ a model's schema

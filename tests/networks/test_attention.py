@@ -1,6 +1,9 @@
 """Graph attention by sparse products is PyG's GATConv, in value and in gradient."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,3 +123,25 @@ def test_an_explainers_masks_reach_the_messages() -> None:
     assert mask.grad.abs().max() > 0
     clear_masks(layer)
     torch.testing.assert_close(layer(h, edges), before)
+
+
+MASKED = """
+import torch
+from torch_geometric.explain.algorithm.utils import set_masks
+from torch_geometric.nn import GATConv, PNAConv
+GATConv(4, 4), PNAConv(4, 4, ["mean"], ["identity"], torch.tensor([1]))  # PyG compiles the classes that ours are of
+from graphfnp.networks.convolutions import LAYERS
+from tiny_graphs import TYPED, shapes
+batch = shapes(3).batch()
+for name in ("gat", "pna"):
+    layer = LAYERS[name](16, TYPED.edge_sizes)
+    edges, h = layer.edges(batch, TYPED.edge_sizes, None), torch.randn(batch.num_nodes, 16)
+    before = layer(h, edges)
+    set_masks(layer, torch.nn.Parameter(torch.zeros(batch.edge_index.shape[1])), batch.edge_index)
+    assert (layer(h, edges) - before).abs().max() > 1e-3, name
+"""
+
+
+def test_masks_reach_the_messages_where_layers_of_pyg_were_made_before() -> None:
+    tests = Path(__file__).parents[1]
+    subprocess.run([sys.executable, "-W", "ignore", "-c", MASKED], check=True, cwd=tests)

@@ -5,7 +5,7 @@ PUBLIC = {  # what other packages may use, by module
     "catalogue": "CATALOGUE",
     "columns": "molecule_share row_names smiles_column",
     "dataset": "PARTS Dataset Split",
-    "inputs": "described graphs_from_inputs",
+    "inputs": "described graphs_from_inputs label_column",
     "load": "check_table_options fetch is_name load",
     "sources": "cache_folder",
     "split": "random_split seen_before",

@@ -25,6 +25,14 @@ class Split:
     notes: tuple[str, ...] = ()  # e.g. duplicates across parts
 
     def __post_init__(self) -> None:
+        for part in PARTS:  # lists and arrays are as good
+            numbers = torch.as_tensor(getattr(self, part))
+            if numbers.ndim != 1 or numbers.dtype == torch.bool or (numbers.is_floating_point() and len(numbers)):
+                raise InvalidGraphs(
+                    f"a {numbers.dtype} of shape {tuple(numbers.shape)} as {part}", "numbers of graphs, from 0",
+                    "of a mask: mask.nonzero().flatten()",
+                )  # fmt: skip
+            object.__setattr__(self, part, numbers.long())
         together = torch.cat([self.train, self.validation, self.test])
         if len(together.unique()) != len(together):
             raise InvalidGraphs(

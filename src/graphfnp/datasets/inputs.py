@@ -9,7 +9,7 @@ import torch
 from rdkit import Chem, rdBase
 
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
-from graphfnp.errors import InvalidGraphs, listed, plural, shortened
+from graphfnp.errors import InvalidConfig, InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema, concatenate
 from graphfnp.graphs.problem import Problem, Read
@@ -35,24 +35,51 @@ def graphs_from_inputs(
     """
     names, descriptors = tuple(class_names), descriptor_list(features) if schema is None else schema.descriptors
     if isinstance(inputs, PackedGraphs):
-        return _unlabelled(inputs, names)
+        return _every_row(_unlabelled(inputs, names), standardise, descriptors)
     inputs, columns = _apart(inputs, columns_in(descriptors))
     items = items_of(inputs)
     if items and all(isinstance(item, PackedGraphs) for item in items):
-        return _unlabelled(concatenate(items), names)
+        packs = [_unlabelled(item, names) for item in items]
+        if (other := next((row for row, one in enumerate(packs) if one.schema != packs[0].schema), None)) is not None:
+            raise InvalidGraphs(
+                f"a pack with another schema in row {other} than in row 0", "features and types that mean the same",
+                "pack all graphs together, or give the Data themselves",
+            )  # fmt: skip
+        return _every_row(concatenate(packs), standardise, descriptors)
     if items and all(map(is_data, items)):
-        return _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
+        graphs = _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
+        return _every_row(graphs, standardise, descriptors)
     belongs = is_data if items and is_data(items[0]) else _is_molecule
     wrong = next((row for row, item in enumerate(items) if not belongs(item)), None)
     if wrong is not None:
         raise InvalidGraphs(
             f"a {type(items[wrong]).__name__} in row {wrong}"
-            + (f", a {type(items[0]).__name__} in row 0" if wrong else ""),
+            + (f", a {type(items[0]).__name__} in row 0" if wrong and items[0] is not None else ""),
             "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
             "pass a list of them, e.g. the SMILES column of a table",
         )
     schema = schema or molecule_schema(names, standardise, descriptors)
     return graphs_from_smiles([_smiles(item) for item in items], schema=schema, columns=columns)
+
+
+def label_column(given: Any) -> np.ndarray:
+    """[rows]: classes, of one kind and each there, of a list, an array, a Series or a table of one column."""
+    import pandas as pd
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    if given is None:
+        raise ValueError("GraphFNPClassifier requires y to be passed, but the target y is None")
+    labels = column_or_1d(given.to_numpy() if hasattr(given, "to_numpy") else given, warn=True)  # Int64 stays whole
+    if labels.dtype == object:
+        labels = pd.Series(labels).infer_objects().to_numpy()  # True and False in a column that had gaps once
+    if labels.dtype == object:
+        if len(missing := np.flatnonzero(pd.isna(labels))):
+            raise InvalidGraphs(f"no label in row {listed(missing)}", "a label in every row", "leave these rows out")
+        if len({isinstance(label, str) for label in labels}) > 1:
+            raise InvalidGraphs("labels of which some are text and some are not", "one kind", "write y.astype(str)")
+    check_classification_targets(labels)
+    return labels
 
 
 def smiles_in(inputs: Any) -> list[str] | None:
@@ -83,7 +110,10 @@ def _apart(inputs: Any, names: Sequence[str]) -> tuple[Any, dict[str, list[Any]]
             "pass such a table: frame[['smiles', ...]]",
         )  # fmt: skip
     check_columns(names, known, "a table")
-    return inputs.drop(columns=list(names)), {name: inputs[name].tolist() for name in names}
+    place = {name: known.index(name) for name in names}  # a name may be a number in the table
+    return inputs[[own for own, name in zip(inputs.columns, known, strict=True) if name not in place]], {
+        name: inputs.iloc[:, k].tolist() for name, k in place.items()
+    }
 
 
 def items_of(inputs: Any) -> list[Any]:
@@ -124,7 +154,14 @@ def _without_label(item: "Data") -> "Data":
     return type(item)(**{name: value for name, value in item.to_dict().items() if name != "y"})
 
 
-def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> Read:
+def _unlabelled(graphs: PackedGraphs, class_names: tuple[str, ...]) -> PackedGraphs:
     y = torch.full((len(graphs),), UNLABELLED)
-    schema = replace(graphs.schema, class_names=class_names)
-    return Read(replace(graphs, y=y, schema=schema), torch.arange(len(graphs)))
+    return replace(graphs, y=y, schema=replace(graphs.schema, class_names=class_names))
+
+
+def _every_row(graphs: PackedGraphs, standardise: bool, descriptors: tuple[str, ...]) -> Read:
+    own = graphs.schema
+    if (standardise and not own.standardise) or (descriptors and descriptors != own.descriptors):
+        asked = f"features={','.join(descriptors)!r}" if descriptors != own.descriptors else "standardise"
+        raise InvalidConfig(f"{asked} for graphs as they are", "SMILES", "leave it out, or give SMILES")
+    return Read(graphs, torch.arange(len(graphs)))

@@ -85,6 +85,13 @@ def load(
     """
     if isinstance(source, Dataset):
         return source
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidConfig(f"limit={limit!r}", "a number of graphs >= 1", "leave it out for all")
+    if labels is not None and _has_labels(source):
+        raise InvalidConfig(
+            f"labels= beside a {type(source).__name__} that has its own", "labels of molecules or NetworkX graphs",
+            "write label='COLUMN' for a table, data.y = ... for PyG",
+        )  # fmt: skip
     table: Path | TextTable | None = _table(source)
     if table is None:
         table = _rows(source, labels, allow_unlabelled)
@@ -250,11 +257,16 @@ def _tu_place(source: Any) -> Found | None:
 # ------------------------------------------------------------------------ molecules and graphs in memory
 
 
+def _has_labels(source: Any) -> bool:
+    """A name, a file, a table, or graphs that are packed or PyG's."""
+    items = source[:1] if isinstance(source, Sequence) else ()
+    is_table = hasattr(source, "iloc") and hasattr(source, "columns")
+    return is_table or isinstance(source, str | Path | PackedGraphs) or is_dataset(source) or any(map(is_data, items))
+
+
 def _rows(source: Any, labels: Sequence[int | str] | None, allow_unlabelled: bool) -> TextTable | None:
     """The rows of a pandas DataFrame, or molecules beside their labels; None for anything else."""
     if hasattr(source, "iloc") and hasattr(source, "columns"):
-        if labels is not None:
-            raise InvalidConfig("labels= beside a DataFrame", "a column of it", "write label='COLUMN'")
         cells = source.astype(object).where(source.notna(), None).itertuples(index=False, name=None)
         return text_table([str(name) for name in source.columns], [list(map(cell_text, row)) for row in cells])
     if (molecules := smiles_in(source)) is None:

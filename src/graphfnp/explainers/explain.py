@@ -68,7 +68,7 @@ def explain(
     graphs: Graphs,
     explainer: str | ExplainerAlgorithm = "gnn-explainer",
     training: Graphs | None = None,
-    target: Tensor | None = None,
+    target: Tensor | Sequence[int] | None = None,
     seed: int = 0,
     batch_size: int = 64,
     returns: Literal["log_probs", "probs", "raw"] = "log_probs",
@@ -81,6 +81,7 @@ def explain(
     learns on that must learn (by default those explained); ``returns`` is what a model of the user's own gives back;
     ``watch`` gets the number of graphs done. Seconds are processor time, which others on the machine change little.
     """
+    target = None if target is None else torch.as_tensor(target)
     _check(graphs, target)
     schema = graphs.schema if isinstance(graphs, PackedGraphs) else None
     named = None
@@ -183,8 +184,8 @@ def _scores(facade: Explainer, part: Part) -> Tensor:
     """[graphs, classes]. With one score a graph, every graph would be of class 0, and nothing could speak for it."""
     with untouched(facade.model):
         scores = facade.get_prediction(part.x, part.edge_index, **part.others)
-    if scores.dim() != 2 or scores.shape[1] < 2:
-        name, shape = type(facade.model).__name__, list(scores.shape)
+    if not isinstance(scores, Tensor) or scores.dim() != 2 or scores.shape[1] < 2:
+        name, shape = type(facade.model).__name__, list(getattr(scores, "shape", [type(scores).__name__]))
         raise InvalidConfig(
             f"a {name} that returns {shape} for {part.num_graphs} graphs",
             "a score for each of two classes or more",

@@ -116,6 +116,10 @@ def _check_edges(graphs: "PackedGraphs") -> None:
 
 def _check_labels(graphs: "PackedGraphs") -> None:
     schema = graphs.schema
+    if len(set(schema.class_names)) < schema.num_classes:
+        raise InvalidGraphs(
+            f"the classes {listed(schema.class_names)}", "a name of its own for each", "rename one, or merge the two"
+        )
     wrong = (graphs.y < UNLABELLED) | (graphs.y >= schema.num_classes)
     if wrong.any():
         raise InvalidGraphs(

@@ -24,7 +24,7 @@ def descriptor_list(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """'rdkit,dose' as names: what is computed first, then columns in their order."""
     if given is None:
         return ()
-    names = [name.strip() for name in (given.split(",") if isinstance(given, str) else given)]
+    names = [str(name).strip() for name in (given.split(",") if isinstance(given, str) else given)]
     if "" in names or len(set(names)) != len(names):
         raise InvalidConfig(
             f"--features {','.join(names)}", f"{RDKIT}, columns of the file, or both, each once", "e.g. rdkit,dose"

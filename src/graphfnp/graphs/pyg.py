@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Batch, Data, Dataset
 
+MOST_CATEGORIES = 100_000  # each has a name and an embedding
+
 
 def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = None) -> PackedGraphs:
     """Pack PyG graphs, finding the schema in the data.
@@ -26,14 +28,15 @@ def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = N
     Integer or one-hot ``x`` is categorical, other floats are continuous, and without ``x`` the degree is the feature.
     Labels of any integer or string kind become 0..K-1 in sorted order (or in the order of ``class_names``).
     """
-    data = list(data)
+    data = [data] if is_data(data) else list(data)
     if not data:
         raise InvalidGraphs("an empty list", "at least one graph", "check what was read")
-    if (batch := next((number for number, item in enumerate(data) if is_batch(item)), None)) is not None:
-        raise InvalidGraphs(
-            f"a batch of graphs in place {batch}", "one Data for each graph",
-            "take batch.to_data_list(), or the dataset of the loader",
-        )  # fmt: skip
+    for number, item in enumerate(data):
+        if is_batch(item) or not is_data(item):
+            raise InvalidGraphs(
+                f"a {'batch of graphs' if is_batch(item) else type(item).__name__} in place {number}",
+                "one Data for each graph", "take batch.to_data_list(), or the dataset of the loader",
+            )  # fmt: skip
     edges = [_edges(item, number) for number, item in enumerate(data)]
     texts = [item.get("text", item.get("smiles")) for item in data]
     text = None if any(text is None for text in texts) else [str(text) for text in texts]
@@ -42,6 +45,11 @@ def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = N
     edge_truth = _column(data, "edge_truth")
     edge_truth = None if edge_truth is None else edge_truth.flatten().bool()
     schema = data[0].get("schema")
+    if (other := next((number for number, item in enumerate(data) if item.get("schema") != schema), None)) is not None:
+        raise InvalidGraphs(
+            f"graph {other} with another schema than graph 0: its numbers mean other classes or types",
+            "one schema in all graphs or in none", "pack them together before to_data_list",
+        )  # fmt: skip
     if schema is not None:
         y = torch.tensor([UNLABELLED if label is None else label for label in labels])
     else:
@@ -56,8 +64,9 @@ def from_data_list(data: "Iterable[Data]", class_names: Sequence[str] | None = N
     node_ptr = pointers(torch.tensor([_num_nodes(item) for item in data]))
     edge_ptr = pointers(torch.tensor([edge.shape[1] for edge in edges]))
     return PackedGraphs.build(
-        x, torch.cat(edges, dim=1), node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth, text
-    )
+        x, torch.cat(edges, dim=1), node_ptr, edge_ptr, y, schema, edge_attr, node_type, edge_truth, text,
+        descriptors=_column(data, "descriptors") if schema.descriptors else None,
+    )  # fmt: skip
 
 
 def to_data_list(graphs: PackedGraphs) -> "list[Data]":
@@ -70,7 +79,7 @@ def to_data_list(graphs: PackedGraphs) -> "list[Data]":
         "edge_index": graphs.edge_index.split(edges, dim=1),
         "y": graphs.y.split(1),
     }
-    for name, sizes in (("edge_attr", edges), ("node_type", nodes), ("edge_truth", edges)):
+    for name, sizes in (("edge_attr", edges), ("node_type", nodes), ("edge_truth", edges), ("descriptors", 1)):
         if (value := getattr(graphs, name)) is not None:
             split[name] = value.split(sizes)
     if graphs.text is not None:
@@ -86,16 +95,20 @@ def from_networkx(
 ) -> PackedGraphs:
     """Pack NetworkX graphs: node attribute ``x`` (numbers) or ``type`` (a name), edge attribute ``type``, else degrees.
 
-    Without ``labels`` the graph attribute ``y`` or ``label`` is the label.
+    An attribute is in all nodes or edges, or in none. Without ``labels`` the graph attribute ``y`` or ``label`` is one.
     """
     from torch_geometric.data import Data
 
-    if labels is not None and len(labels) != len(graphs):
-        raise InvalidGraphs(
-            f"{len(labels)} labels for {len(graphs)} graphs", "one label for each graph", "check the list"
-        )
-    node_names = _attribute_names(value for graph in graphs for _, value in graph.nodes(data="type"))
-    edge_names = _attribute_names(value for graph in graphs for *_, value in graph.edges(data="type"))
+    graphs = list(graphs)
+    if wrong := [type(graph).__name__ for graph in graphs if not is_networkx(graph)]:
+        raise InvalidGraphs(f"a {wrong[0]}", "graphs of NetworkX", "pass a list of them; PyG has from_data_list")
+    labels = [graph.graph.get("y", graph.graph.get("label")) for graph in graphs] if labels is None else list(labels)
+    if (count := len(labels)) != len(graphs):
+        raise InvalidGraphs(f"{count} labels for {len(graphs)} graphs", "one label for each graph", "check the list")
+    features = [[value for _, value in graph.nodes(data="x")] for graph in graphs]
+    has_x = any(value is not None for values in features for value in values)
+    node_names = {} if has_x else _attribute_names("node", [graph.nodes(data="type") for graph in graphs])
+    edge_names = _attribute_names("edge", [graph.edges(data="type") for graph in graphs])
     data = []
     for number, graph in enumerate(graphs):
         position = {node: i for i, node in enumerate(graph.nodes)}
@@ -106,22 +119,18 @@ def from_networkx(
             kinds += [kind for kind, (a, b) in zip(kinds, pairs, strict=True) if a != b] if edge_names else []
             pairs += back
         item = Data(edge_index=torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T, num_nodes=len(position))
-        features = [value for _, value in graph.nodes(data="x")]
-        if features and all(value is not None for value in features):
-            item.x = torch.as_tensor(features).reshape(len(features), -1)
+        if has_x and features[number]:
+            item.x = _rows_of_numbers(features[number], number)
         elif node_names:
             item.x = torch.tensor([[node_names[value]] for _, value in graph.nodes(data="type")])
         if edge_names:
             item.edge_attr = torch.tensor(kinds, dtype=torch.long).reshape(-1, 1)
-        item.y = graph.graph.get("y", graph.graph.get("label")) if labels is None else labels[number]
+        item.y = labels[number]
         data.append(item)
     packed = from_data_list(data, class_names)
-    schema = packed.schema
-    if node_names and schema.features == "types":
-        schema = replace(schema, node_types=tuple(map(str, node_names)))
-    if edge_names:
-        schema = replace(schema, edge_types=tuple(map(str, edge_names)))
-    return replace(packed, schema=schema)
+    own = packed.schema
+    nodes, edges = tuple(map(str, node_names)) or own.node_types, tuple(map(str, edge_names)) or own.edge_types
+    return replace(packed, schema=replace(own, node_types=nodes, edge_types=edges))
 
 
 # ------------------------------------------------------------------------ finding the schema
@@ -129,7 +138,7 @@ def from_networkx(
 
 def _node_features(x: Tensor | None) -> tuple[Tensor | None, dict[str, Any]]:
     """x as PackedGraphs wants it, and what the schema says of it."""
-    if x is None:
+    if x is None or 0 in x.shape[1:]:  # no column says as little as none
         return None, {"node_sizes": (DEGREE_SIZE,), "features": "degree"}
     values, sizes = _categories(x)
     if not sizes:
@@ -156,7 +165,13 @@ def _categories(values: Tensor) -> tuple[Tensor, tuple[int, ...]]:
         return values.argmax(1, keepdim=True), (values.shape[1],)
     if values.is_floating_point():
         return values, ()
-    return values.long(), tuple(int(value) + 1 for value in values.amax(0).tolist())
+    largest = values.amax(0).tolist()
+    if max(largest) >= MOST_CATEGORIES:
+        raise InvalidGraphs(
+            f"whole numbers up to {max(largest)} as features", f"categories 0 to {MOST_CATEGORIES - 1}",
+            "write .float() if they are quantities; else number the categories from 0",
+        )  # fmt: skip
+    return values.long(), tuple(int(value) + 1 for value in largest)
 
 
 def _is_one_hot(values: Tensor) -> bool:
@@ -224,28 +239,37 @@ def _num_nodes(item: "Data") -> int:
 
 def _label(y: Any, number: int) -> Any:
     """The label of one graph as an int or a string; None when it has none."""
-    if isinstance(y, Tensor):
-        if y.numel() > 1:
-            raise InvalidGraphs(
-                f"labels of shape {tuple(y.shape)}", "one class for each graph", "choose one of the tasks"
-            )
-        y = y.item() if y.numel() else None
-    elif hasattr(y, "item"):
-        y = y.item()
-    if isinstance(y, float):
-        if y != y:
-            return None
-        if not y.is_integer():
-            raise InvalidGraphs(
-                f"label {y} in graph {number}", "a class: an integer or a string", "turn numbers into classes"
-            )
+    y = y.tolist() if hasattr(y, "tolist") else y
+    while isinstance(y, list | tuple):
+        if len(y) > 1:
+            raise InvalidGraphs(f"labels {listed(y)} in graph {number}", "one class for each graph", "choose one task")
+        y = y[0] if y else None
+    if type(y).__name__ == "NAType" or y != y:  # pandas is not imported to ask it
+        return None
+    if isinstance(y, float) and not y.is_integer():
+        raise InvalidGraphs(
+            f"label {y} in graph {number}", "a class: an integer or a string", "turn numbers into classes"
+        )
     return int(y) if isinstance(y, float | bool) else y
 
 
-def _attribute_names(values: Any) -> dict[Any, int]:
-    """Number of each value of a NetworkX attribute; empty when some node or edge has none."""
-    found = set(values)
-    return {} if not found or None in found else {value: k for k, value in enumerate(sorted(found, key=str))}
+def _attribute_names(what: str, views: Sequence[Any]) -> dict[Any, int]:
+    """Number of each value of the NetworkX attribute ``type``; empty where no node or edge has one."""
+    found = {value for view in views for *_, value in view}
+    if None in found and len(found) > 1:
+        raise InvalidGraphs(f"a type of some {what}s only", f"a type of all {what}s or of none", "give all a type")
+    return {value: k for k, value in enumerate(sorted(found - {None}, key=str))}
+
+
+def _rows_of_numbers(values: list[Any], number: int) -> Tensor:
+    """[nodes, columns]: the NetworkX attribute ``x`` of a graph."""
+    try:
+        rows = torch.stack(values) if isinstance(values[0], Tensor) else torch.as_tensor(values)
+        return rows.reshape(len(values), -1)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidGraphs(
+            f"x of graph {number}: {error}", "as many numbers in every node", "check x; a name is a type"
+        ) from error
 
 
 # ------------------------------------------------------------------------ is it a graph of another library?

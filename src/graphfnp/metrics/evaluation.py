@@ -16,7 +16,7 @@ from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS, Placement
 from graphfnp.prediction.label_mix import assumed_mix, label_shift
-from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, conformal_sets, predict
+from graphfnp.prediction.predict import NUM_DRAWS, TrainedModel, check_model, conformal_sets, predict
 from graphfnp.prediction.predictions import Predictions
 
 RATIONALE_DRAWS = 1000  # the paper's
@@ -29,6 +29,7 @@ def evaluate(
     model: TrainedModel, graphs: PackedGraphs, num_draws: int = NUM_DRAWS, seed: int = 0
 ) -> tuple[dict[str, Any], Predictions]:
     """Scores of the predictions and, where the method has rationales, their Rationale F1."""
+    check_model(model)
     graphs = matching(graphs, model.classifier.schema)
     if not (graphs.y >= 0).any():
         raise InvalidGraphs(

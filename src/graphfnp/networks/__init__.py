@@ -12,4 +12,5 @@ PUBLIC = {  # what other packages may use, by module
     "mean_state": "mean_state",
     "mlp": "mlp normalised running_statistics",
     "neighbourhood": "mean_pool",
+    "variational_process": "VariationalProcess",
 }

@@ -88,10 +88,15 @@ class ModuleBackbone(nn.Module):
             getattr(module, "in_channels", 0),
             getattr(module, "out_channels", 0),
         )
-        if not isinstance(width, int) or not width:
+        if not isinstance(width, int) or width < 1:
             raise InvalidConfig(
                 f"a backbone {name} without out_channels", "the width of its node states",
                 "set it before: module.out_channels = ...",
+            )  # fmt: skip
+        if in_width is not None and in_width < 0:  # PyG's way to say: found out later
+            raise InvalidConfig(
+                f"a backbone {name} with in_channels={in_width}", "a width that is known before the weights",
+                "give a number, e.g. 64: features are brought to that width",
             )  # fmt: skip
         if in_width == 0 and not schema.is_continuous:
             raise InvalidConfig(
@@ -101,7 +106,7 @@ class ModuleBackbone(nn.Module):
             )
         self.module, self.out_width = module, width
         self.input = NodeInput(schema, in_width) if in_width else nn.Identity()
-        self.accepts = set(inspect.signature(module.forward).parameters)
+        self.accepts = set(inspect.signature(module.forward).parameters) - _unheard(module)
         self.descriptors = descriptor_input(schema, width)
 
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:
@@ -110,10 +115,29 @@ class ModuleBackbone(nn.Module):
             raise InvalidConfig(
                 f"module {type(self.module).__name__} with weighted edges",
                 "a forward with edge_weight",
-                "add that argument",
+                "add that argument, or take a network that heeds it, as PyG's GCN does",
             )
         extra = {name: value for name, value in offered.items() if name in self.accepts and value is not None}
-        return beside_nodes(self.module(self.input(batch.x), batch.edge_index, **extra), batch, self.descriptors)
+        states = self.module(self.input(batch.x), batch.edge_index, **extra)
+        if not isinstance(states, Tensor) or states.shape != (batch.num_nodes, self.out_width):
+            found = list(states.shape) if isinstance(states, Tensor) else f"a {type(states).__name__}"
+            raise InvalidConfig(
+                f"module {type(self.module).__name__} that returns {found} for {batch.num_nodes} nodes",
+                f"node states [{batch.num_nodes}, {self.out_width}], as its out_channels says",
+                "return these alone; of several heads side by side, out_channels is the width together",
+            )
+        return beside_nodes(states, batch, self.descriptors)
+
+
+def _unheard(module: nn.Module) -> set[str]:
+    """Arguments that a network of PyG takes and leaves out, or cannot use as it was made."""
+    has_edge_layer = any(getattr(part, "edge_dim", None) is not None for part in module.modules())
+    is_of_pyg = hasattr(module, "supports_edge_attr") or hasattr(module, "edge_dim")
+    heard = {
+        "edge_weight": getattr(module, "supports_edge_weight", True),
+        "edge_attr": has_edge_layer or not is_of_pyg,
+    }
+    return {name for name, is_heard in heard.items() if not is_heard}
 
 
 def make_backbone(schema: Schema, config: BackboneConfig, module: nn.Module | None = None) -> Backbone | ModuleBackbone:

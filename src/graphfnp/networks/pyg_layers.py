@@ -16,6 +16,9 @@ class WeightedGATConv(GATConv):
     The weights are inside the softmax: there a silent neighbour takes no attention from the others.
     """
 
+    # Once somebody has made a GATConv, PyG has compiled its propagate for it, which knows no masks, and we inherit it.
+    propagate = MessagePassing.propagate
+
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
@@ -36,6 +39,8 @@ class WeightedGATConv(GATConv):
 
 class WeightedPNAConv(PNAConv):
     """Messages m_ij of PNA become w_ij m_ij before mean, min, max and deviation are taken."""
+
+    propagate = MessagePassing.propagate
 
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, edge_weight: Tensor | None = None

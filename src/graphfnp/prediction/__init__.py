@@ -11,7 +11,7 @@ PUBLIC = {  # what other packages may use, by module
     "for_mix label_shares label_shift mix_told mix_words models_for moved_to_mix read_mix",
     "pick": "class_number pick",
     "predict": "BATCH_SIZE NODE_BUDGET NUM_DRAWS RawPredictions TrainedModel "
-    "collect conformal_sets fit_domain graphs_of predict",
+    "check_model collect conformal_sets fit_domain graphs_of predict",
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
     "records": "FAILED OK as_dictionaries as_text prediction_records record_schema record_table",

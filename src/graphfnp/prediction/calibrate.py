@@ -14,7 +14,7 @@ from graphfnp.prediction.calibration import KINDS, SCALINGS, Calibration, Kind, 
 from graphfnp.prediction.conformal import LEVEL, Conformal, fit_conformal
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.offset import with_offset
-from graphfnp.prediction.predict import RawPredictions, TrainedModel, collect
+from graphfnp.prediction.predict import RawPredictions, TrainedModel, check_model, collect
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.randomness import stream
 
@@ -23,6 +23,7 @@ def calibrate(
     model: TrainedModel, graphs: PackedGraphs, kind: Kind = "soft", conformal_share: float = 0.0, seed: int = 0
 ) -> TrainedModel:
     """The model with its calibration and conformal sets fitted anew, so that they hold for graphs such as these."""
+    check_model(model)
     graphs = labelled(matching(graphs, model.classifier.schema))
     raw = collect(model.classifier, graphs, seed=seed)
     calibration, conformal = _fit_for_own_mix(model, raw, graphs.y, kind, conformal_share, seed)

@@ -91,9 +91,10 @@ def models_for(given: str | Mapping[Any, float], classes: Mapping[str, Sequence[
 
 def _no_mix(text: str, class_names: Sequence[str]) -> InvalidConfig:
     last = class_names[-1] if class_names else "CLASS"
+    words = (TRAINING, EVEN) if text == ESTIMATE else (TRAINING, EVEN, ESTIMATE)  # from graphs that are not here yet
     return InvalidConfig(
         f"the label mix {text!r}",
-        f"{TRAINING}, {EVEN}, {ESTIMATE}, or shares between 0 and 1, of 1 in all, of {listed(class_names, 9)}",
+        f"{', '.join(words)}, or shares between 0 and 1, of 1 in all, of {listed(class_names, 9)}",
         f"write for example --mix {shlex.quote(f'{last}=0.2')}",
     )
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -120,14 +120,21 @@ def collect(
     )  # fmt: skip
 
 
-def graphs_of(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
-    """Graphs of SMILES, RDKit molecules or PyG ``Data`` in the model's schema; InvalidGraphs names the first bad."""
+def check_model(model: TrainedModel) -> None:
+    """InvalidConfig for what is no TrainedModel."""
     if not isinstance(model, TrainedModel):
         raise InvalidConfig(
             f"a {type(model).__name__} as the model", "a TrainedModel",
             "give load_model('bbbp'), or the .model of what train returned",
         )  # fmt: skip
+
+
+def graphs_of(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
+    """Graphs of SMILES, RDKit molecules or PyG ``Data`` in the model's schema; InvalidGraphs names the first bad."""
+    check_model(model)
     schema = model.classifier.schema
+    if isinstance(given, Sized) and not len(given):
+        raise InvalidGraphs("no graphs", "one or more", "give those to predict")
     if isinstance(given, PackedGraphs):
         return matching(given, schema)
     from graphfnp.datasets.inputs import graphs_from_inputs  # RDKit: who gives PackedGraphs does not need it

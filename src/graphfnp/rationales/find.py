@@ -6,13 +6,14 @@ import torch
 from torch import Tensor
 
 from graphfnp.chemistry.structures import graphs_from_structures
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
 from graphfnp.kinds.plain import PlainGraphs
 from graphfnp.methods.contract import with_rationales
 from graphfnp.methods.rationales import Rationales, Source
-from graphfnp.prediction.predict import TrainedModel, collect
+from graphfnp.prediction.predict import TrainedModel, check_model, collect
 from graphfnp.randomness import stream
 from graphfnp.rationales.candidates import (
     Candidates,
@@ -41,7 +42,9 @@ def find_rationales(
     1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
     training graph, or is much smaller than what does.
     """
+    check_model(model)
     classifier = with_rationales(model.classifier).eval()
+    graphs = None if graphs is None else matching(graphs, classifier.schema)
     rationales = classifier.rationales()
     config = config or decoding_for(classifier.schema)
     candidates = _candidates(model, rationales, config, seed, graphs).distinct(classifier.schema)

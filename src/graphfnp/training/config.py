@@ -1,7 +1,7 @@
 """The recipe of a training: the same settings for all methods."""
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Literal
 
 from graphfnp.errors import InvalidConfig
@@ -33,14 +33,17 @@ class TrainingConfig:
         if (
             self.epochs < 1
             or self.batch_size < 1
-            or self.learning_rate <= 0
+            or self.validation_draws < 1
+            or not 0 < self.learning_rate < inf
             or (self.parts or 0) < 0
             or not shares_are_fine
         ):
             raise InvalidConfig(
                 f"epochs={self.epochs}, batch_size={self.batch_size}, learning_rate={self.learning_rate}, "
-                f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}",
-                "epochs and batch_size >= 1, learning_rate > 0, parts >= 0, average_decay, conformal_share in [0, 1)",
+                f"parts={self.parts}, average_decay={self.average_decay}, conformal_share={self.conformal_share}, "
+                f"validation_draws={self.validation_draws}",
+                "epochs, batch_size and validation_draws >= 1, learning_rate > 0, parts >= 0, average_decay, "
+                "conformal_share in [0, 1)",
                 "change these settings",
             )
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidRun
+from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import beside_subgraphs
 from graphfnp.methods.contract import Encoding, GraphClassifier, Phase, check_partition
@@ -69,6 +70,12 @@ def train(
     """
     config = config or TrainingConfig()
     fabric = fabric or one_process()
+    if not isinstance(classifier, GraphClassifier) or not isinstance(config, TrainingConfig):
+        raise InvalidConfig(
+            f"a {type(classifier).__name__} and a {type(config).__name__}", "a classifier and a TrainingConfig",
+            "give make_classifier('vanilla', graphs.schema), TrainingConfig(epochs=30)",
+        )  # fmt: skip
+    graphs, validation = matching(graphs, classifier.schema), matching(validation, classifier.schema)
     check_labels(graphs, validation)
     classifier.class_weight.copy_(class_weights(graphs, config.class_balance))
     fit_descriptors(classifier, graphs)

@@ -60,5 +60,6 @@ def test_graph_gp_falls_back_to_its_prior_far_from_data() -> None:
 
 def test_graph_gp_without_gpytorch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gpytorch", None)
+    monkeypatch.delitem(sys.modules, "graphfnp.networks.variational_process", raising=False)
     with pytest.raises(InvalidConfig, match=r"graphfnp\[gp\]"):
         GraphGP(TYPED, GraphGPConfig(TINY))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Batch, PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.methods.contract import Encoding, LossTerms
@@ -25,6 +26,12 @@ class BBPConfig(VanillaConfig):
     prior_std: float = 0.1
     initial_std: float = 0.01
     kl_weight: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.prior_std <= 0 or self.initial_std <= 0:
+            raise InvalidConfig(
+                f"prior_std={self.prior_std}, initial_std={self.initial_std}", "both > 0", "change these settings"
+            )
 
 
 class BBP(WholeNetwork):

@@ -26,6 +26,15 @@ class GraphGPConfig(VanillaConfig):
     warm_up: int = 5  # epochs with a linear last layer, before inducing points are placed
     training_draws: int = 8
 
+    def __post_init__(self) -> None:
+        if min(self.feature_dim, self.inducing_points, self.training_draws) < 1:
+            raise InvalidConfig(
+                f"feature_dim={self.feature_dim}, inducing_points={self.inducing_points}, "
+                f"training_draws={self.training_draws}",
+                "at least 1 each",
+                "change these settings",
+            )
+
 
 class GraphGP(GraphClassifier[Encoding]):
     """f_k ~ GP(0, a exp(-|phi - phi'|^2 / 2 l^2)), loss = -ELBO / N = E_q[mean loss] + KL(q(u) || p(u)) / N.
@@ -115,29 +124,11 @@ class GraphGP(GraphClassifier[Encoding]):
 
 
 def make_process(num_classes: int, num_points: int, dims: int) -> Any:
-    """Independent variational processes of the classes with one kernel, at the prior; gpytorch.models.ApproximateGP."""
+    """Independent variational processes of the classes with one kernel, at the prior; a VariationalProcess."""
     try:
-        import gpytorch
+        from graphfnp.networks.variational_process import VariationalProcess
     except ImportError as error:
         raise InvalidConfig(
             "method graph-gp without GPyTorch", "the optional packages of this method", "pip install 'graphfnp[gp]'"
         ) from error
-
-    class Process(gpytorch.models.ApproximateGP):
-        def __init__(self) -> None:
-            batch_shape = torch.Size([num_classes])
-            distribution = gpytorch.variational.CholeskyVariationalDistribution(
-                num_points, batch_shape, mean_init_std=0.0
-            )
-            points = torch.randn(num_classes, num_points, dims)
-            super().__init__(gpytorch.variational.VariationalStrategy(self, points, distribution))
-            self.variational_strategy.variational_params_initialized.fill_(1)
-            self.mean_module = gpytorch.means.ZeroMean()
-            self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
-            self.covar_module.base_kernel.lengthscale = dims**0.5  # features have variance 1
-            self.covar_module.outputscale = 4.0
-
-        def forward(self, x: Tensor) -> gpytorch.distributions.MultivariateNormal:
-            return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
-
-    return Process()
+    return VariationalProcess(num_classes, num_points, dims)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.methods.contract import Encoding
@@ -18,6 +19,10 @@ class LaplaceConfig(VanillaConfig):
     """Vanilla training; the prior precision is the one of highest evidence."""
 
     prior_precision: float | None = None  # None: chosen by the evidence
+
+    def __post_init__(self) -> None:
+        if self.prior_precision is not None and self.prior_precision <= 0:
+            raise InvalidConfig(f"prior_precision={self.prior_precision}", "none, or a number > 0", "change it")
 
 
 class Laplace(WholeNetwork):

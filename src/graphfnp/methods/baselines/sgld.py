@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.methods.contract import Encoding, Phase
@@ -21,6 +22,14 @@ class SGLDConfig(VanillaConfig):
     burn_in: float = 0.5  # part of the epochs without noise or snapshots
     prior_scale: float = 10.0  # prior variance of a matrix times its columns; biases and norms have a flat prior
     sampling_rate: float = 0.01  # step size of the walk over that of the burn-in
+
+    def __post_init__(self) -> None:
+        if self.snapshots < 1 or self.prior_scale <= 0:
+            raise InvalidConfig(
+                f"snapshots={self.snapshots}, prior_scale={self.prior_scale}",
+                "snapshots >= 1, prior_scale > 0",
+                "change these settings",
+            )
 
 
 class Langevin(torch.optim.Optimizer):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 
+from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.methods.baselines.vanilla import VanillaConfig, WholeNetwork
 from graphfnp.methods.contract import Encoding
@@ -23,6 +24,10 @@ class SWAGConfig(VanillaConfig):
     rank: int = 20
     collect_from: float = 0.5  # part of the epochs before the first weights are collected
     scale: float = 1.0  # of the variance of the draws
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise InvalidConfig(f"rank={self.rank}", "rank >= 1", "change it")
 
 
 class SWAG(WholeNetwork):
