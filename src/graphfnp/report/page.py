@@ -19,6 +19,7 @@ from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
+from graphfnp.runs.run import PAGE
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
@@ -43,7 +44,7 @@ def write_report(report: Report, folder: Path) -> Path:
         hue=hue,
         unknown=SOFT,
     )
-    path = Path(folder) / "report.html"
+    path = Path(folder) / PAGE
     path.write_text(page, encoding="utf-8")
     return path
 
