@@ -15,7 +15,7 @@ from graphfnp.prediction.records import OK
 from graphfnp.scoring.scorer import ALONE
 
 SHOWN_ROWS = 50
-NO_CLASS = "no class fits"
+NO_CLASS, NO_OTHER = "no class fits", "-"  # a class may be called so too, and is quoted
 ROOM = 35  # of probability, domain and the gaps between columns
 
 
@@ -76,12 +76,12 @@ def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
 def also_possible(record: Mapping[str, Any]) -> str:
     """The classes of the conformal set beside the predicted one; "only" them, where that one is ruled out."""
     if record["conformal_set"] is None:
-        return "-"
+        return NO_OTHER
     if not record["conformal_set"]:
         return NO_CLASS
     others = [name for name in record["conformal_set"] if name != record["class"]]
     only = "" if record["class"] in record["conformal_set"] else "only "
-    return only + ", ".join(others) or "-"
+    return only + ", ".join(repr(name) if name == NO_OTHER else name for name in others) or NO_OTHER
 
 
 def spread(record: Mapping[str, Any]) -> str:
