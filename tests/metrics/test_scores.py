@@ -98,6 +98,13 @@ def test_all_scores_are_json_and_see_labelled_graphs_only():
     assert scores["num_graphs"] == 300
 
 
+def test_few_graphs_have_no_interval_of_their_calibration_error():
+    probabilities, y = some(2)
+    assert all_scores(Predictions(probabilities[None, :19], y[:19]))["ece_interval"] is None  # would be a point of one
+    low, high = all_scores(Predictions(probabilities[None, :20], y[:20]))["ece_interval"]
+    assert low < high
+
+
 def test_all_scores_of_no_label_or_of_one_class_are_defined():
     probabilities, y = some(3)
     nothing = all_scores(Predictions(probabilities[None], torch.full_like(y, -1)))

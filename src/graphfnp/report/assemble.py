@@ -79,7 +79,7 @@ def report_of_run(
     }
     notes = list(dataset.split.notes)
     mix, names = assumed_mix(model), dataset.graphs.schema.class_names
-    assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names)
+    assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names, len(judged))
     if other:
         notes.append(sentence(f"{assumed}; {other}"))
     if "stand_in" in dataset.facts:
