@@ -20,7 +20,7 @@ from graphfnp.report.palette import hue
 from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run
 
-RECORDS = "explanations.json"
+RECORDS, WRITTEN = "explanations.json", ("input", "standardised")
 TOLD = ("status", "low", "high", "conformal_set", "conformal_level", "domain_score", "domain_verdict")
 SHOWN = 3  # rationales beside a graph
 MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
@@ -30,7 +30,8 @@ LEAD = (
     "of the predicted class.",
     "Below it: the rationales it is linked to, each with the share of draws that link the two and its weight among all "
     "links. Where an input holds the structure of a rationale, the match is drawn too.",
-    "Draws that link no rationale answer with the label mix: where there are many, the probability is near it.",
+    "Draws that link no rationale answer with the label mix, or with what calibration makes of it: where there are "
+    "many, the probability is near that.",
 )
 
 
@@ -51,7 +52,7 @@ def explanation_records(
         records.append({
             "graph": numbers[graph] if numbers else graph,
             "row": numbers[graph] if numbers else graph,
-            "input": None if graphs.text is None else graphs.text[graph],
+            **_written(graphs, graph),
             "class": names[int(found.target[graph])],
             "probability": round(float(found.probability[graph]), 4),
             "correlation": [round(value, 4) for value in row.tolist()],
@@ -69,6 +70,14 @@ def explanation_records(
             "edges": edges,
         })  # fmt: skip
     return records
+
+
+def _written(graphs: PackedGraphs, graph: int) -> dict[str, str | None]:
+    """As given and, where molecules are standardised, the form whose atoms nodes and edges count."""
+    text = None if graphs.text is None else graphs.text[graph]
+    if graphs.origin is None:
+        return {"input": text}
+    return {"input": graphs.origin[graph].given, "standardised": text}
 
 
 def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed: int = 0) -> list[dict[str, Any]]:
@@ -129,7 +138,7 @@ def write_explanations(
                 name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
-                code=[called, *([record["input"]] if record["input"] else [])],
+                code=[called, *dict.fromkeys(text for text in map(record.get, WRITTEN) if text)],
                 facts=[*([("known class", known)] if known else []), *_facts(record)],
                 thumbs=_thumbs(record, rationales, graphs, graph, name),
             )
