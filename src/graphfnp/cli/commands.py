@@ -18,7 +18,6 @@ from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import GraphFNPError, InvalidConfig
 from graphfnp.files import write_json
-from graphfnp.graphs.matching import matching
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
@@ -219,7 +218,7 @@ def evaluate_run(
         if part == "test" and mix is None and not weighted and not is_bundled(run):
             write_json(run.folder / METRICS, metrics)
     else:
-        judged, title = labelled(matching(graphs, model.classifier.schema)), f"of {run.plan.dataset} on {source}"
+        judged, title = labelled(graphs), f"of {run.plan.dataset} on {source}"
         metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
         own_mix = label_shares(judged.y, judged.num_classes)
     if as_json:
