@@ -148,7 +148,7 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _decision_row(facts: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, str]:
-    sure = " to ".join(percent(end) for end in facts["precision_interval"] or (None, None))
+    sure = " and ".join(percent(end) for end in facts["precision_interval"] or (None, None))
     told = f"p from {facts['threshold']:.3f} on: {facts['said']} said, precision between {sure} (90 %), "
     told += f"recall {percent(facts['recall'])}"
     return f"{escape(names[facts['positive']])} right where said", percent(facts["precision"]), told
