@@ -16,6 +16,7 @@ def test_a_run_that_is_overwritten_keeps_no_page_and_no_rationales_of_the_model_
     table.write_text("\n".join(["smiles,label,part", *rows]) + "\n")
     said(capsys, "train", table, "-o", folder, *TINY)
     before = (folder / DECODED).read_bytes()
+    assert "There is no test part" in (folder / PAGE).read_text()
     said(capsys, "train", table, "-o", folder, *TINY, "--classes", "N,O", "--no-report", "--overwrite")
     assert not (folder / PAGE).exists()
     assert not (folder / DECODED).exists()
