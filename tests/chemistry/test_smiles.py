@@ -9,6 +9,7 @@ import torch
 from torch_geometric.utils import from_smiles
 
 from graphfnp.chemistry.atoms import ATOM_COLUMNS, TOKENS, read_token
+from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 
 SOME = [
@@ -164,3 +165,7 @@ def test_letters_that_rdkit_would_drop_are_refused_by_name_and_place(text, lette
     assert rows.tolist() == [0]
     assert letter in problems[0].reason
     assert f"position {place}:" in problems[0].reason
+
+
+def test_an_inchi_is_called_one() -> None:
+    assert "an InChI, and SMILES are read" in str(read_molecule("InChI=1S/CH4/h1H4"))

@@ -382,3 +382,14 @@ def same_dataset(one, other) -> None:
 def test_molecules_in_memory_without_their_labels_are_refused(source, labels, told):
     with pytest.raises(InvalidConfig, match=told):
         load(source, labels=labels)
+
+
+def test_a_split_column_of_rows_that_are_all_refused_hides_no_reason(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("smiles;dose;label;split\nCCO;7,4;a;train\nCCN;1,5;b;train\n")
+    data = read_table(path, features="dose")
+    assert not len(data.split.train)
+    assert [problem.reason for problem in data.problems] == [
+        "'7,4' as 'dose', which is no number: write decimals with a point",
+        "'1,5' as 'dose', which is no number: write decimals with a point",
+    ]

@@ -28,7 +28,9 @@ def test_explain_writes_masks_and_drawings(tiny_run: Run, tmp_path: Path, capsys
     assert all(0 <= mask <= 1 for record in printed for *_, mask in record["edges"])
     assert len(printed[0]["nodes"]) == 25
     assert (tmp_path / "graph-3.svg").read_text().startswith("<svg")
-    assert (tmp_path / "explanation.html").read_text().count("<svg") == 2
+    page = (tmp_path / "explanation.html").read_text()
+    assert page.count("<svg") == 2
+    assert "<code>row 3</code>" in page
 
 
 def test_an_explainer_of_nodes_marks_nodes(tiny_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -86,6 +86,8 @@ def test_calibration_leaves_out_what_the_model_was_trained_on_and_says_so(run: P
     assert facts["left_out"] == "12 of 28 graphs were trained on"
     _, told = said(capsys, "calibrate", run, run.parent / "mine.csv", "-o", run.parent / "other")
     assert "12 of 28 graphs were trained on, and are left out of the calibration" in told
+    _, told = said(capsys, "evaluate", run.parent / "other", run.parent / "mine.csv")
+    assert "calibrated on a file called mine.csv: measures on the same graphs flatter" in told
 
 
 def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> None:
@@ -94,6 +96,7 @@ def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> No
     assert json.loads(printed)["num_graphs"] == 16
     assert (run / "metrics.json").read_text() == before
     _, told = said(capsys, "evaluate", run, run.parent / "mine.csv")
+    assert "flatter" not in told
     assert "12 of 28 graphs were trained on" in told
 
 

@@ -52,6 +52,9 @@ def test_every_door_standardises_as_training_did(tmp_path: Path, capsys: pytest.
     shown = json.loads(said(capsys, "predict", folder, SALT, "--json")[0])[0]
     assert (shown["input"], shown["standardised"]) == (SALT, ACID)
     assert f"{shown['probability']:g}" == given["probability"]
+    explained = json.loads(said(capsys, "explain", folder, SALT, "--json", "-o", tmp_path / "why")[0])[0]
+    assert (explained["input"], explained["standardised"]) == (SALT, ACID)
+    assert f"<code>{SALT}</code>" in (tmp_path / "why" / "explanation.html").read_text()
     for ending in ("csv", "json"):  # as a stream and at once
         said(capsys, "predict", folder, tmp_path / "in.csv", "-o", tmp_path / f"small.{ending}", "--max-atoms", 4)
     large, standard = _records(tmp_path / "small.csv")[:2]

@@ -280,7 +280,8 @@ def test_types_and_classes_are_matched_by_name():
 
 def test_class_numbers_match_named_classes():
     model = Schema(("no", "yes"), node_width=2)
-    assert matching(from_data_list([path(torch.rand(3, 2), y=1)]), model).y.tolist() == [1]
+    with pytest.warns(UserWarning, match="numbers of the model's classes: 1 is yes"):
+        assert matching(from_data_list([path(torch.rand(3, 2), y=1)]), model).y.tolist() == [1]
 
 
 def test_a_few_graphs_that_look_one_hot_match_a_continuous_model():

@@ -115,6 +115,13 @@ def test_ece_at_a_mix_is_not_defined_where_a_class_of_it_has_no_graph():
     assert all_scores(one_class, (0.0, 1.0))["ece_at_mix"] == pytest.approx(all_scores(one_class)["ece"])
 
 
+def test_few_graphs_have_no_interval_of_their_calibration_error():
+    probabilities, y = some(2)
+    assert all_scores(Predictions(probabilities[None, :19], y[:19]))["ece_interval"] is None  # would be a point of one
+    low, high = all_scores(Predictions(probabilities[None, :20], y[:20]))["ece_interval"]
+    assert low < high
+
+
 def test_all_scores_of_no_label_or_of_one_class_are_defined():
     probabilities, y = some(3)
     nothing = all_scores(Predictions(probabilities[None], torch.full_like(y, -1)))

@@ -64,7 +64,7 @@ def test_interval_holds_the_threshold_of_very_many_graphs():
 
 
 def test_what_cannot_be_kept_is_refused():
-    with pytest.raises(InvalidGraphs, match="surest"):
+    with pytest.raises(InvalidGraphs, match="of the 3 surest 33% are right"):  # of three there are no ten
         fit_decision(said([0.9, 0.8, 0.2], [0, 0, 1]), Rule(precision=0.9))
     with pytest.raises(InvalidGraphs, match="both of two classes"):
         fit_decision(said([0.9, 0.8], [1, 1]), Rule(precision=0.9))

@@ -171,10 +171,25 @@ def test_reweighing_is_bayes_rule():
 
 
 def test_graphs_of_another_mix_than_is_assumed_are_named_with_a_way_out() -> None:
-    told, other = mix_told([0.16, 0.84], [0.47, 0.53], ["no", "yes"])
+    told, other = mix_told([0.16, 0.84], [0.47, 0.53], ["no", "yes"], 200)
     assert told == "probabilities assume no 16.0 %, yes 84.0 %"
     assert other.startswith("these graphs have no 47.0 %, yes 53.0 %: --mix")
-    assert mix_told([0.16, 0.84], [0.2, 0.8], ["no", "yes"])[1] == ""
+    assert mix_told([0.16, 0.84], [0.2, 0.8], ["no", "yes"], 200)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("assumed", "own", "graphs", "advice"),
+    [
+        ([0.16, 0.84], [0.47, 0.53], 200, ": --mix estimate or even may suit them better"),
+        ([0.4, 0.6], [0.22, 0.78], 200, ": --mix estimate may suit them better"),  # even is farther still
+        ([0.16, 0.84], [0.47, 0.53], 6, ": --mix even may suit them better"),  # too few to estimate
+        ([0.5, 0.5], [0.22, 0.78], 6, ""),
+    ],
+)
+def test_only_a_mix_that_may_help_is_advised(assumed, own, graphs, advice) -> None:
+    assert (
+        mix_told(assumed, own, ["no", "yes"], graphs)[1] == f"these graphs have {mix_words(own, ['no', 'yes'])}{advice}"
+    )
 
 
 def test_of_many_classes_the_commonest_are_told():

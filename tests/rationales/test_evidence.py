@@ -60,9 +60,11 @@ def test_records_say_in_a_sentence_what_was_found(untrained, molecules, tmp_path
     assert last["stability"] == 1
     assert (last["pattern"]["own"], last["pattern"]["others"]) == (2, 0)
     assert "aromatic nitro" in last["sentence"]
-    assert "present in 25 % of 1 and 0 % of the others" in last["sentence"]
+    assert "present in 25 % of class 1 and 0 % of the others" in last["sentence"]
+    last["deletion"] = -0.001
     page = write_gallery(tmp_path, "Title", found, records, molecules, molecules.schema)
     assert "aromatic nitro" in page.read_text()
+    assert "-0.00" not in page.read_text()
     assert json.loads((tmp_path / "rationales.json").read_text()) == json.loads(json.dumps(records))
     assert (tmp_path / "rationales.smi").read_text().startswith("O=[N+]([O-])c1ccccc1 ")
     assert "<svg" in (tmp_path / "rationale-1.svg").read_text()

@@ -8,9 +8,11 @@ import torch
 
 from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
+from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.pyg import from_networkx
 from graphfnp.graphs.structure import as_networkx, substructure
-from graphfnp.methods.rationales import leans_on
+from graphfnp.methods.rationales import Rationales
+from graphfnp.methods.registry import make_classifier
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.neighbourhoods import distinct, neighbourhoods, node_links
 from graphfnp.report.explanation_page import explanation_records, write_explanations
@@ -84,5 +86,15 @@ def test_graphs_of_one_sort_are_found_in_any_order_of_their_nodes_and_no_others(
 
 
 def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:
-    assert leans_on(0.99) == "leans on nothing the model knows"
-    assert leans_on(0.2) is None
+    alone = Rationales(torch.zeros(1, 2), torch.zeros(1))
+    assert alone.leans_on(0.99) == "leans on nothing the model knows"
+    assert alone.leans_on(0.2) is None
+    assert replace(alone, alone=False).leans_on(0.99) is None
+
+
+def test_a_method_says_whether_the_label_mix_answers_where_no_rationale_is_linked() -> None:
+    schema = Schema(("no", "yes"), node_sizes=(3,))
+    assert make_classifier("graphfnp", schema).rationales().alone
+    assert not make_classifier("graphfnp-forest", schema).rationales().alone
+    assert not make_classifier("paper", schema).rationales().alone
+    assert not make_classifier("graphfnp", schema, {"ablation": "C"}).rationales().alone

@@ -214,3 +214,12 @@ def test_inlined_drawing_follows_the_theme_and_keeps_its_identifiers_to_itself()
         '<svg viewBox="0 0 1 1" role="img" aria-label="a &quot;name&quot;"><g id="x">'
         '<g id="x-a" fill="var(--ink)"/><use href="#x-a"/><path clip-path="url(#x-a)" stroke="var(--paper)"/></g></svg>'
     )
+
+
+def test_of_a_method_without_rationales_no_sentence_speaks_of_links(tmp_path: Path) -> None:
+    graphs = pack_molecules(["CCO", "CCN", "c1ccccc1Cl"], [0, 1, 0])
+    far = replace(predictions_for(graphs.y, 2, 2.0), distance=torch.full((len(graphs),), 0.9))  # as evidential has it
+    space, _, _ = space_for(graphs.y, torch.tensor([0, 1]))
+    page = write_report(Report("Title", graphs, far, {"num_graphs": len(graphs)}, space), tmp_path)
+    assert "no rationale linked" not in page.read_text()
+    assert "leans on nothing" not in page.read_text()

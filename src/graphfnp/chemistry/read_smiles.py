@@ -72,6 +72,8 @@ def read_molecule(smiles: str, most_atoms: int | None = None) -> Chem.Mol | str:
     smiles = smiles.strip()
     if not smiles:
         return "no SMILES given"
+    if smiles.startswith("InChI="):
+        return "an InChI, and SMILES are read: convert it, e.g. by RDKit's MolToSmiles(MolFromInchi(text))"
     if most_atoms is not None and len(smiles) > LETTERS_PER_ATOM * most_atoms:  # not worth the minutes of parsing
         return f"a SMILES of {len(smiles)} letters, too long for a molecule of {most_atoms} atoms"
     if foreign := _FOREIGN.search(smiles):

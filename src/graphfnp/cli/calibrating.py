@@ -28,7 +28,7 @@ from graphfnp.prediction.predictions import Predictions
 from graphfnp.prediction.saving import MODEL_RECORD, save_held_out
 from graphfnp.runs.bundles import is_bundled, open_run
 from graphfnp.runs.checkpoint import METRICS
-from graphfnp.runs.run import CONFIG, EPOCHS, SPLIT, Run
+from graphfnp.runs.run import CONFIG, EPOCHS, PAGE, SPLIT, Run
 
 COPIED = (CONFIG, SPLIT, EPOCHS, "*.safetensors")  # not the measures and the report, which are of the old calibration
 Wanted = tuple[float | None, float | None, float | None]  # precision, cost of a false positive and of a false negative
@@ -87,9 +87,9 @@ def calibrate_run(
         )
     say(f"run     {place}", console=console)
     say(f"measure it on its test part: graphfnp evaluate {place}", "dim", console)
-    if (place / "report.html").is_file():
+    if (place / PAGE).is_file():
         say(
-            f"report.html in it shows the model as it was before; write it anew: graphfnp report {place}",
+            f"{PAGE} in it shows the model as it was before; write it anew: graphfnp report {place}",
             "dim",
             console,
         )

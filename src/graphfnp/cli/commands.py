@@ -17,12 +17,12 @@ from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import GraphFNPError, InvalidConfig
-from graphfnp.files import write_json
-from graphfnp.graphs.matching import matching
+from graphfnp.files import read_json, write_json
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
 from graphfnp.prediction.label_mix import label_shares
+from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.prediction.shift import weighted_for
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.checkpoint import METRICS
@@ -219,8 +219,11 @@ def evaluate_run(
         if part == "test" and mix is None and not weighted and not is_bundled(run):
             write_json(run.folder / METRICS, metrics)
     else:
-        judged, title = labelled(matching(graphs, model.classifier.schema)), f"of {run.plan.dataset} on {source}"
+        judged, title = labelled(graphs), f"of {run.plan.dataset} on {source}"
         metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
+        name = Path(str(source)).name
+        if read_json(run.folder / MODEL_RECORD).get("facts", {}).get("calibrated_on") == name:
+            note(f"the run was calibrated on a file called {name}: measures on the same graphs flatter")
         own_mix = label_shares(judged.y, judged.num_classes)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))

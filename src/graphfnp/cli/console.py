@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from graphfnp.errors import GraphFNPError
+from graphfnp.errors import GraphFNPError, plural
 
 if TYPE_CHECKING:
     from graphfnp.training.train import Event
@@ -107,13 +107,13 @@ def metrics_table(metrics: Mapping[str, Any], title: str, own_mix: Sequence[floa
     ``own_mix`` are the class shares of the graphs judged, where no label shift among the measures says them.
     """
     table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
-    low, high = metrics.get("ece_interval") or (None, None)
-    always = (
-        f"{metrics['num_graphs']} graphs; always the commonest class: {percent(metrics.get('accuracy_of_majority'))}"
-    )
-    table.add_row("accuracy", percent(metrics.get("accuracy")), always)
+    always = f"always the commonest class: {percent(metrics.get('accuracy_of_majority'))}"
+    judged = plural(metrics["num_graphs"], "graph")
+    table.add_row("accuracy", percent(metrics.get("accuracy")), f"{judged}; {always}")
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
-    interval = f"the true one is between {percent(low)} and {percent(high)} (95 %)"
+    interval = "too few graphs to tell the true one"
+    if between := metrics.get("ece_interval"):
+        interval = f"the true one is between {' and '.join(map(percent, between))} (95 %)"
     floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
     if metrics.get("ece_positive_class") is not None:
@@ -145,7 +145,7 @@ def _mix_told(metrics: Mapping[str, Any], own: Sequence[float] | None) -> str:
 
     if shift := metrics.get("label_shift"):
         own = shift["shares"].get(shift["estimated"]["part"])
-    assumed, other = mix_told(metrics["label_mix"], own, _names(metrics))
+    assumed, other = mix_told(metrics["label_mix"], own, _names(metrics), metrics["num_graphs"])
     if not other or metrics.get("ece_at_mix") is None:
         return "; ".join(filter(None, (assumed, other)))
     return f"{assumed}, weighed to which the ECE is {percent(metrics['ece_at_mix'])}; {other}"
@@ -166,7 +166,7 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _decision_row(facts: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, str]:
-    sure = " to ".join(percent(end) for end in facts["precision_interval"] or (None, None))
+    sure = " and ".join(percent(end) for end in facts["precision_interval"] or (None, None))
     told = f"p from {facts['threshold']:.3f} on: {facts['said']} said, precision between {sure} (90 %), "
     told += f"recall {percent(facts['recall'])}"
     return f"{escape(names[facts['positive']])} right where said", percent(facts["precision"]), told

@@ -16,6 +16,7 @@ from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
 from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, plural, shortened
 from graphfnp.files import exists
+from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.problem import Problem
 from graphfnp.prediction.label_mix import (
@@ -105,7 +106,7 @@ def checked_rows(dataset: Dataset) -> Dataset:
 def unseen_graphs(
     run: Run, source: str, options: Mapping[str, Any], data: Path | None, seed: int
 ) -> tuple[PackedGraphs, str]:
-    """The graphs the model was not trained on, and a sentence on the others; none: an empty one.
+    """The graphs the model was not trained on, in its schema, and a sentence on the others; none: an empty one.
 
     Columns and labels are called as in training, unless ``options`` say otherwise.
     """
@@ -125,6 +126,7 @@ def unseen_graphs(
             "graphs the model has not seen",
             "leave it out to measure the run's own test part",
         )
+    graphs = matching(graphs, run.model.classifier.schema)
     seen = seen_before(graphs, _trained_on(run, data))
     count = int(seen.sum())
     if not count:

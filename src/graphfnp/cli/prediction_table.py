@@ -8,14 +8,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphfnp.cli.console import note, out
-from graphfnp.methods.rationales import NOTHING, leans_on
+from graphfnp.methods.rationales import NOTHING
 from graphfnp.prediction.domain import VERDICTS
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.records import OK
 from graphfnp.scoring.scorer import ALONE
 
 SHOWN_ROWS = 50
-NO_CLASS = "no class fits"
+NO_CLASS, NO_OTHER = "no class fits", "-"  # a class may be called so too, and is quoted
 ROOM = 35  # of probability, domain and the gaps between columns
 
 
@@ -50,7 +50,7 @@ def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, 
                 table.add_row(*cells, escape(one["class"]), spread(one), *kept, domain_cell(one))
     out.print(table)
     if not several:
-        _unreached([record for record in shown if record["status"] == OK])
+        _unreached([record for record in shown if record["status"] == OK], models[ALONE])
     if len(records) > SHOWN_ROWS:
         out.print(f"... and {len(records) - SHOWN_ROWS} more rows; write all of them with --out FILE")
     if all(record["status"] != OK for record in shown):
@@ -65,10 +65,12 @@ def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, 
     out.print("domain: is it like the training data? --json or --out FILE tell all", style="dim")
 
 
-def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
+def _unreached(records: Sequence[Mapping[str, Any]], model: TrainedModel) -> None:
     """Rows that no rationale of the model speaks for."""
-    reached = [record for record in records if record["rationales"] is not None]
-    if rows := [str(record["row"]) for record in reached if leans_on(record["distance"])]:
+    if model.classifier.rationale_model is None:
+        return
+    rationales = model.classifier.rationale_model.rationales()
+    if rows := [str(record["row"]) for record in records if rationales.leans_on(record["distance"])]:
         who = f"row {rows[0]}:" if len(rows) == 1 else f"rows {', '.join(rows)}: each"
         out.print(f"{who} {NOTHING}", style="yellow")
 
@@ -76,12 +78,12 @@ def _unreached(records: Sequence[Mapping[str, Any]]) -> None:
 def also_possible(record: Mapping[str, Any]) -> str:
     """The classes of the conformal set beside the predicted one; "only" them, where that one is ruled out."""
     if record["conformal_set"] is None:
-        return "-"
+        return NO_OTHER
     if not record["conformal_set"]:
         return NO_CLASS
     others = [name for name in record["conformal_set"] if name != record["class"]]
     only = "" if record["class"] in record["conformal_set"] else "only "
-    return only + ", ".join(others) or "-"
+    return only + ", ".join(repr(name) if name == NO_OTHER else name for name in others) or NO_OTHER
 
 
 def spread(record: Mapping[str, Any]) -> str:

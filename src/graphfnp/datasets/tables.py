@@ -115,12 +115,12 @@ def read_table(
         "label column": labels or "none",
         **({"notes": "\n".join(notes)} if notes else {}),
     }
-    if parts:
+    if parts and len(graphs):
         chosen = column_split([table[parts][row] for row in rows.tolist()], graphs.y, seed)
         chosen = duplicate_notes(graphs, replace(chosen, how=f"column {parts!r}"))
     else:
         usual = "random" if allow_unlabelled else usual_split(graphs)  # who only predicts needs no parts
-        chosen = chosen_split(graphs, split or usual, seed, duplicates_together)
+        chosen = chosen_split(graphs, usual if parts else split or usual, seed, duplicates_together)
         if split is None and not allow_unlabelled:
             chosen = replace(chosen, notes=(*chosen.notes, _why(chosen)))
     columns = dict(zip(table.names, table.columns, strict=True))

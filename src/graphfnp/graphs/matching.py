@@ -83,7 +83,9 @@ def _matching_labels(graphs: PackedGraphs, schema: Schema) -> Tensor:
     if own == known or not (graphs.y >= 0).any():
         return graphs.y
     if all(name.isdecimal() and int(name) < len(known) for name in own) and not set(own) <= set(known):
-        return _looked_up(graphs.y, [int(name) for name in own])  # class numbers, where the model has names
+        told = listed([f"{name} is {known[int(name)]}" for name in own])
+        warnings.warn(f"labels are taken for numbers of the model's classes: {told}", stacklevel=4)
+        return _looked_up(graphs.y, [int(name) for name in own])
     unknown = [name for k, name in enumerate(own) if name not in known and (graphs.y == k).any()]
     if unknown:
         raise InvalidGraphs(

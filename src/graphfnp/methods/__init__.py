@@ -3,6 +3,6 @@
 PUBLIC = {  # what other packages may use, by module
     "contract": "Encoding GraphClassifier LossTerms Phase RationaleModel check_partition with_rationales",
     "graphfnp.decoder.sampling": "PartialGraphs",
-    "rationales": "NOTHING Rationales Source leans_on",
+    "rationales": "NOTHING UNREACHED Rationales Source",
     "registry": "CLASSIFIERS make_classifier make_config",
 }

@@ -14,11 +14,6 @@ UNREACHED = 0.6  # with this probability, or a higher one, that nothing is linke
 NOTHING = "leans on nothing the model knows"
 
 
-def leans_on(unreached: float) -> str | None:
-    """What to say of a graph that no rationale reaches; None of others."""
-    return NOTHING if unreached >= UNREACHED else None
-
-
 @dataclass(frozen=True, eq=False)
 class Rationales:
     """R rationales with the class each speaks for; structures once they are decoded."""
@@ -30,6 +25,7 @@ class Rationales:
     similarity: Tensor | None = None  # [rationales]: kernel between the re-encoded structure and the rationale
     log_odds: Tensor | None = None  # [rationales]: of its class, for the decoded graph, before calibration
     source: tuple[Source, ...] = ()  # [rationales]: where the structure comes from, before it was pruned
+    alone: bool = True  # False: where no rationale is linked something else answers, not the label mix
 
     def __post_init__(self) -> None:
         if len(self.embedding) != len(self.label) or len(self.structures) not in (0, len(self.label)):
@@ -41,3 +37,7 @@ class Rationales:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    def leans_on(self, unreached: float) -> str | None:
+        """What to say of a graph that no rationale reaches; None of others, and where something else answers."""
+        return NOTHING if self.alone and unreached >= UNREACHED else None

@@ -36,6 +36,10 @@ class WithForest(GraphFNP):
         super().__init__(schema, config := config or WithForestConfig(), backbone)
         self.forest = Forest(schema, ForestConfig(trees=config.trees))
 
+    @property
+    def falls_back(self) -> bool:
+        return False  # the forest answers
+
     def draw_logits(self, encoded: GraphEncoding, num_draws: int, seed: int = 0) -> Tensor:
         own = super().draw_logits(encoded, num_draws, seed).log_softmax(-1)
         if not len(self.forest.root):

@@ -118,9 +118,10 @@ def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: 
     probability, truth = known.probabilities[:, positive].double().numpy(), (known.y == positive).numpy()
     threshold = rule.threshold(probability, truth)
     if threshold is None:
-        best = truth[probability >= np.sort(probability)[-10:][0]].mean()
+        best = truth[probability >= np.sort(probability)[-10:][0]]
         raise InvalidGraphs(
-            f"{rule}", f"what {len(known)} held-out graphs can show: of the ten surest {best:.0%} are right",
+            f"{rule}",
+            f"what {len(known)} held-out graphs can show: of the {len(best)} surest {best.mean():.0%} are right",
             "ask for less, or give more labelled graphs",
         )  # fmt: skip
     random = np.random.default_rng(seed)

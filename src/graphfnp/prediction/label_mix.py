@@ -115,12 +115,17 @@ def label_shares(y: Tensor, num_classes: int) -> tuple[float, ...]:
     return tuple((counts / counts.sum().clamp(min=1)).tolist())
 
 
-def mix_told(assumed: Sequence[float] | None, own: Sequence[float] | None, names: Sequence[str]) -> tuple[str, str]:
+def mix_told(
+    assumed: Sequence[float] | None, own: Sequence[float] | None, names: Sequence[str], num_graphs: int
+) -> tuple[str, str]:
     """The mix that probabilities assume, and, where that of the graphs judged is another, what to do about it."""
     told = f"probabilities assume {mix_words(assumed, names)}"
     if not assumed or not own or mix_distance(assumed, own) < OTHER_MIX:
         return told, ""
-    return told, f"these graphs have {mix_words(own, names)}: --mix estimate or even may suit them better"
+    even_is_nearer = mix_distance([1 / len(own)] * len(own), own) < mix_distance(assumed, own)
+    better = [ESTIMATE] * (num_graphs >= FEWEST_GRAPHS) + [EVEN] * even_is_nearer
+    advice = f": --mix {' or '.join(better)} may suit them better" if better else ""
+    return told, f"these graphs have {mix_words(own, names)}{advice}"
 
 
 def mix_distance(first: Sequence[float], second: Sequence[float]) -> float:

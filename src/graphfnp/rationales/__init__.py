@@ -8,5 +8,5 @@ PUBLIC = {  # what other packages may use, by module
     "kernels": "correlations",
     "measures": "rationale_measures",
     "records": "rationale_records",
-    "store": "DECODED REVISION DecodedRationales decode load_decoded save_decoded",
+    "store": "DECODED REVISION DecodedRationales decode kept_key load_decoded save_decoded",
 }

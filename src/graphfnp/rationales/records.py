@@ -110,7 +110,7 @@ def sentence(record: dict[str, Any], found: DataEvidence) -> str:
 
 def _present(found: Enrichment, label: str) -> str:
     own, others = found.shares
-    return f"present in {_percent(own)} of {label} and {_percent(others)} of the others ({_sureness(found)})"
+    return f"present in {_percent(own)} of class {label} and {_percent(others)} of the others ({_sureness(found)})"
 
 
 def _both_shares(found: Enrichment) -> str:

@@ -84,6 +84,11 @@ def save_decoded(decoded: DecodedRationales, folder: Path, key: Mapping[str, Any
     write_tensors(folder / DECODED, tensors, record)
 
 
+def kept_key(folder: Path) -> Mapping[str, Any]:
+    """The key that something was kept under: rationales of another model do not fit this one's."""
+    return read_tensors(folder / DECODED)[1]["key"]
+
+
 def load_decoded(folder: Path, model: TrainedModel) -> tuple[DecodedRationales, Mapping[str, Any]]:
     """What was kept, and the key it was kept under."""
     tensors, record = read_tensors(folder / DECODED)

@@ -78,8 +78,12 @@ def report_of_run(
         "to run it again": plan.command,
     }
     notes = list(dataset.split.notes)
+    if part == "validation":
+        notes.append(
+            "There is no test part: judged is the validation part, which calibration saw, so measures flatter."
+        )
     mix, names = assumed_mix(model), dataset.graphs.schema.class_names
-    assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names)
+    assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names, len(judged))
     if other:
         notes.append(sentence(f"{assumed}; {other}"))
     if "stand_in" in dataset.facts:

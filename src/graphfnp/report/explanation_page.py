@@ -9,7 +9,7 @@ from graphfnp.files import write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.contract import with_rationales
-from graphfnp.methods.rationales import Rationales, leans_on
+from graphfnp.methods.rationales import UNREACHED, Rationales
 from graphfnp.prediction.predict import TrainedModel, graphs_of
 from graphfnp.prediction.records import prediction_records
 from graphfnp.rationales.explain import SMALLEST_CORRELATION, RationaleExplanations, explain_by_rationales
@@ -20,7 +20,7 @@ from graphfnp.report.palette import hue
 from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run
 
-RECORDS = "explanations.json"
+RECORDS, WRITTEN = "explanations.json", ("input", "standardised")
 TOLD = ("status", "low", "high", "conformal_set", "conformal_level", "domain_score", "domain_verdict")
 SHOWN = 3  # rationales beside a graph
 MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
@@ -30,8 +30,12 @@ LEAD = (
     "of the predicted class.",
     "Below it: the rationales it is linked to, each with the share of draws that link the two and its weight among all "
     "links. Where an input holds the structure of a rationale, the match is drawn too.",
-    "Draws that link no rationale answer with the label mix: where there are many, the probability is near it.",
 )
+FALLS_BACK = (
+    "Draws that link no rationale answer with the label mix, or with what calibration makes of it: where there are "
+    "many, the probability is near that."
+)
+BESIDE = "Where no rationale is linked, the rest of the model still answers: links tell a part of why it says so."
 
 
 def explanation_records(
@@ -51,7 +55,7 @@ def explanation_records(
         records.append({
             "graph": numbers[graph] if numbers else graph,
             "row": numbers[graph] if numbers else graph,
-            "input": None if graphs.text is None else graphs.text[graph],
+            **_written(graphs, graph),
             "class": names[int(found.target[graph])],
             "probability": round(float(found.probability[graph]), 4),
             "correlation": [round(value, 4) for value in row.tolist()],
@@ -65,10 +69,18 @@ def explanation_records(
                 if row[j] >= SMALLEST_CORRELATION
             ],
             "unreached": round(float(found.unreached[graph]), 4),
-            "leans_on": leans_on(float(found.unreached[graph])),
+            "leans_on": rationales.leans_on(float(found.unreached[graph])),
             "edges": edges,
         })  # fmt: skip
     return records
+
+
+def _written(graphs: PackedGraphs, graph: int) -> dict[str, str | None]:
+    """As given and, where molecules are standardised, the form whose atoms nodes and edges count."""
+    text = None if graphs.text is None else graphs.text[graph]
+    if graphs.origin is None:
+        return {"input": text}
+    return {"input": graphs.origin[graph].given, "standardised": text}
 
 
 def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed: int = 0) -> list[dict[str, Any]]:
@@ -120,7 +132,7 @@ def write_explanations(
     for graph, record in enumerate(records):
         target, name = int(found.target[graph]), f"graph-{record['graph']}"
         most = max((score for *_, score in record["edges"]), default=0.0)
-        linked = most > 0 and not record["leans_on"]  # where nothing is linked there is nothing to mark
+        linked = most > 0 and record["unreached"] < UNREACHED  # where nothing is linked there is nothing to mark
         edges = [(a, b) for a, b, score in record["edges"] if linked and score >= MARKED * most]
         known = labels[graph] if labels else ""
         called = ", ".join(filter(None, [record.get("name"), f"row {record['row']}"]))
@@ -129,7 +141,7 @@ def write_explanations(
                 name, f"{record['class']}, {percent(record['probability'])}",
                 drawn(picture_graph(graphs, graph, (), edges), name, f"Input {record['graph']}", folder), hue(target),
                 record["leans_on"] or "",
-                code=[called, *([record["input"]] if record["input"] else [])],
+                code=[called, *dict.fromkeys(text for text in map(record.get, WRITTEN) if text)],
                 facts=[*([("known class", known)] if known else []), *_facts(record)],
                 thumbs=_thumbs(record, rationales, graphs, graph, name),
             )
@@ -140,8 +152,9 @@ def write_explanations(
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model.conformal is None else model.conformal.notes(schema.class_names):
         footer += f" {sentence(note)}"
+    lead = (*LEAD, FALLS_BACK if rationales.alone else BESIDE)
     return write_cards(
-        folder / "explanation.html", title, LEAD, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
+        folder / "explanation.html", title, lead, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )
 
 
@@ -159,7 +172,7 @@ def _thumbs(record: dict[str, Any], rationales: Rationales, graphs: PackedGraphs
     """Each rationale, and below it the input with the match."""
     above: list[Thumb] = []
     below: list[Thumb] = []
-    if record["leans_on"]:
+    if record["unreached"] >= UNREACHED:
         return []
     for k, link in enumerate(record["rationales"]):
         j, nodes = link["rationale"] - 1, link["nodes"]

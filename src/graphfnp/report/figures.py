@@ -68,7 +68,7 @@ def confidence_histogram(predictions: Predictions) -> Figure:
     confidence, right = known.confidence.numpy(), (known.label == known.y).numpy()
     left = np.floor(20 / predictions.draws.shape[-1]) / 20
     edges = np.linspace(left, 1, 21)
-    figure = Figure(figsize=(4.8, 2.9))
+    figure = Figure(figsize=(4.8, 3.4))
     axes = figure.subplots()
     axes.hist(
         [confidence[right], confidence[~right]], bins=edges.tolist(), stacked=True, rwidth=0.92, color=[hue(0), ALERT],
@@ -89,7 +89,7 @@ def confidence_histogram(predictions: Predictions) -> Figure:
     axes.xaxis.set_major_formatter(PERCENT)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="best")
+    figure.legend(loc="outside lower left", ncols=2)  # there is no room among bars
     return figure
 
 

@@ -35,9 +35,9 @@ LEAD = (
     "where a part was attached to more; there the pattern allows anything.",
 )
 CAPTIONS = {
-    "inputs": "Test graphs over the rationales they are correlated with, marked where they hold them",
-    "embedding": "Test graphs and rationales in the plane of most variance",
-    "correlation": "How often test graphs are correlated with each rationale, and how sure the model is of them",
+    "inputs": "Held-out graphs over the rationales they are correlated with, marked where they hold them",
+    "embedding": "Held-out graphs and rationales in the plane of most variance",
+    "correlation": "How often held-out graphs are correlated with each rationale, and how sure the model is of them",
 }
 
 
@@ -91,14 +91,13 @@ def _card(
     tags += [Tag(record[key]) for key in ("motif", "words") if record[key]]
     if record["source"] and structure is not None:
         tags.append(Tag({"decoder": "from the decoder", "training part": "part of a training graph"}[record["source"]]))
-    facts = [
-        ("kernel to the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also))),
-        ("p(class) of the structure alone", percent(record["class_probability"])),
-    ]
+    facts = [("kernel to the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also)))]
+    if structure is not None:
+        facts.append(("p(class) of it alone, before calibration", percent(record["class_probability"])))
     measured = (("link precision, test", "link_precision"), ("coverage of its class, training", "coverage"))
     facts += [(said, ", ".join(percent(one.get(key)) for one in (record, *also))) for said, key in measured]
     further = (("holders against others, AUROC", "holder_auc"), ("fall of the kernel without it", "deletion"))
-    facts += [(said, f"{record[key]:.2f}") for said, key in further if record.get(key) is not None]
+    facts += [(said, f"{record[key]:z.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
         facts.append(("found again by other seeds", percent(record["stability"])))
     drawing = Markup('<p class="none">{}</p>').format(sentence(record["reason"] or ""))

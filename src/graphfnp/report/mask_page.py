@@ -46,7 +46,11 @@ def write_masks(
         cards.append(
             Card(
                 name, record["class"], drawn(picture, name, f"Input {record['row']}", folder),
-                hue(int(found.target[g])), code=[record["input"]],
+                hue(int(found.target[g])),
+                code=[
+                    ", ".join(filter(None, [record.get("name"), f"row {record['row']}"])),
+                    *([] if graphs.text is None else [record["input"]]),
+                ],
                 facts=[("marked", _marked(record, found.scored)), ("strongest", strongest(record, found.scored))],
             )
         )  # fmt: skip

@@ -6,7 +6,7 @@ import torch
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from graphfnp.methods.rationales import leans_on
+from graphfnp.methods.rationales import UNREACHED
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import VERDICTS
 from graphfnp.report.cards import drawn, rendered
@@ -19,6 +19,7 @@ from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
+from graphfnp.runs.run import PAGE
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
@@ -43,7 +44,7 @@ def write_report(report: Report, folder: Path) -> Path:
         hue=hue,
         unknown=SOFT,
     )
-    path = Path(folder) / "report.html"
+    path = Path(folder) / PAGE
     path.write_text(page, encoding="utf-8")
     return path
 
@@ -152,8 +153,8 @@ def _graph(report: Report, graph: int, files: Path) -> dict:
         "data_share": min(1.0, data / most),
         "model_share": min(1.0, model / most),
         "most": most,
-        "distance": None if predictions.distance is None else float(predictions.distance[graph]),
-        "leans_on": None if predictions.distance is None else leans_on(float(predictions.distance[graph])),
+        "unreached": (unreached := _unreached(report, graph)),
+        "leans_on": None if unreached is None or report.rationales is None else report.rationales.leans_on(unreached),
         "also_possible": _also_possible(report, graph),
         "domain": _domain(report, graph),
         "links": _links(report, graph),
@@ -184,12 +185,17 @@ def _domain(report: Report, graph: int) -> dict | None:
     return {"verdict": said, "tone": tone, "score": float(place.score[graph]), "nearest": place.neighbours(graph)}
 
 
+def _unreached(report: Report, graph: int) -> float | None:
+    """The share of draws that link no rationale; the distance of methods without rationales is another."""
+    distance = report.predictions.distance
+    return None if report.rationales is None or distance is None else float(distance[graph])
+
+
 def _links(report: Report, graph: int) -> list[dict]:
     """The rationales a graph was linked to most often."""
     if report.rationales is None or report.correlation is None:
         return []
-    unreached = report.predictions.distance
-    if unreached is not None and leans_on(float(unreached[graph])):
+    if (_unreached(report, graph) or 0) >= UNREACHED:
         return []
     weight = report.correlation[graph].double()
     chosen = weight.argsort(descending=True, stable=True)[:LINKS].tolist()

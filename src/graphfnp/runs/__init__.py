@@ -7,5 +7,5 @@ PUBLIC = {  # what other packages may use, by module
     "checkpoint": "METRICS load_model",
     "decoded": "decoded_of_run",
     "panel": "endpoint_folders export is_panel load_panel open_panel write_panel",
-    "run": "CONFIG EPOCHS SPLIT Plan Run Start check_new execute library_versions",
+    "run": "CONFIG EPOCHS PAGE SPLIT Plan Run Start check_new execute library_versions",
 }

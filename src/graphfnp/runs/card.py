@@ -165,7 +165,7 @@ def card_text(card: Mapping[str, Any]) -> str:
 def _measured(card: Mapping[str, Any]) -> list[str]:
     """A table of the measures; of a model that was calibrated since, what its calibration was measured to be."""
     if measures := card["measures"]:
-        rows = [f"| {name} | {_shown(value)} |" for name, value in measures.items()]
+        rows = [f"| {name} | {_shown(value)} |" for name, value in measures.items() if value is not None]
         return [f"Measured on the {card['measured_on']}:", "", "| measure | value |", "| --- | --- |", *rows]
     known = card["calibration"]["provenance"] or {}
     if known.get("ece") is None:

@@ -9,7 +9,7 @@ from graphfnp.errors import MissingData
 from graphfnp.files import read_json
 from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.rationales.config import DecodingConfig, decoding_for
-from graphfnp.rationales.store import DECODED, REVISION, DecodedRationales, decode, load_decoded, save_decoded
+from graphfnp.rationales.store import DECODED, REVISION, DecodedRationales, decode, kept_key, load_decoded, save_decoded
 from graphfnp.runs.bundles import is_bundled
 from graphfnp.runs.run import Run
 
@@ -29,10 +29,10 @@ def decoded_of_run(
     """
     model = read_json(run.folder / MODEL_RECORD)["sha256"]
     if (run.folder / DECODED).is_file() and not anew:
-        kept, written = load_decoded(run.folder, run.model)
+        written = kept_key(run.folder)
         of_now = written["model"] == model and written.get("revision") == REVISION
         if of_now and (config is None or written == _key(model, config, seed)):
-            return kept
+            return load_decoded(run.folder, run.model)[0]
     if dataset is None:
         try:
             dataset = run.dataset(data)

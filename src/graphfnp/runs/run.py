@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what training needs is slow to import, and predictions need
 
     from graphfnp.training.train import Event, Training
 
-CONFIG, SPLIT, EPOCHS, PANEL = "config.json", "split.json", "epochs.jsonl", "panel.json"
+CONFIG, SPLIT, EPOCHS, PANEL, PAGE = "config.json", "split.json", "epochs.jsonl", "panel.json", "report.html"
 
 
 @dataclass(frozen=True)
@@ -220,9 +220,10 @@ def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, over
 
 def _begin(plan: Plan, folder: Path, dataset: Dataset) -> None:
     """Write down what will be done, in place of what an earlier run has left."""
+    from graphfnp.rationales.store import DECODED
     from graphfnp.training.state import STATE_FILE
 
-    for name in (STATE_FILE, EPOCHS, METRICS, *MODEL_FILES):
+    for name in (STATE_FILE, EPOCHS, METRICS, DECODED, PAGE, *MODEL_FILES):
         (folder / name).unlink(missing_ok=True)
     write_json(folder / SPLIT, dataset.split.to_json())
     record = {

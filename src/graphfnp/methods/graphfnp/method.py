@@ -65,6 +65,10 @@ class GraphFNP(NeuralProcess):
         """Are there rationales, and have they been placed?"""
         return self.has_rationales and bool(self.started)
 
+    @property
+    def falls_back(self) -> bool:
+        return self.config.ablation != "C"
+
     # ---------------------------------------------------------------- the generative process
 
     def kernel_embedding(self, encoded: GraphEncoding) -> Gaussian:

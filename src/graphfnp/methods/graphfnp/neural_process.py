@@ -159,7 +159,12 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
         return log_no_link(self._log_correlation(encoded)).exp() if self.has_rationales else None
 
     def rationales(self) -> Rationales:
-        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label)
+        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label, alone=self.falls_back)
+
+    @property
+    def falls_back(self) -> bool:
+        """Is the answer of a draw that links no rationale the label mix?"""
+        return False
 
     def decode(
         self, z: Tensor, sizes: Tensor, temperature: float, generator: torch.Generator, rules: Rules | None = None

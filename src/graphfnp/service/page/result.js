@@ -73,7 +73,9 @@ function why(asked, record, card) {
   if (!links.length) {
     return el("div", { class: "why" },
       el("h3", {}, "What the answer leans on"),
-      el("p", { class: "lead" }, `Nothing the model knows: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input, and the answer falls back on the prior.`));
+      el("p", { class: "lead" }, record.explanation.leans_on
+        ? `Nothing the model knows: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input, and the answer falls back on the prior.`
+        : `On none of the rationales: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input.`));
   }
   const tile = (link) => {
     const found = link.nodes.length > 0;
@@ -111,7 +113,7 @@ function nearest(record, card) {
 }
 
 function marked(explanation) {
-  const edges = explanation?.leans_on ? [] : explanation?.edges ?? []; // where nothing is linked there is nothing to mark
+  const edges = explanation?.leans_on || !explanation?.rationales.length ? [] : explanation.edges; // where nothing is linked there is nothing to mark
   const most = Math.max(0, ...edges.map((edge) => edge[2]));
   return most > 0 ? edges.filter((edge) => edge[2] >= MARKED * most).map(([a, b]) => [a, b]) : [];
 }
