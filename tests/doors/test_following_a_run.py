@@ -42,14 +42,14 @@ def test_every_epoch_is_a_line_in_a_log_file(rings: Path, capsys) -> None:
 
 
 def test_scored_rows_are_counted_in_a_log_file(rings: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("graphfnp.cli.console.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("graphfnp.cli.progress.LOG_SECONDS", 0.0)
     _, told = said(capsys, "predict", "bbbp", rings, "-o", rings.parent / "out.csv", "--smiles", "smiles")
     assert "200 of 200 rows: " in told
     assert "rows/s" in told
 
 
 def test_a_mask_explainer_counts_its_graphs_in_a_log_file(capsys, monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("graphfnp.cli.console.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("graphfnp.cli.progress.LOG_SECONDS", 0.0)
     _, told = said(capsys, "explain", "bbbp", "CCO", "--explainer", "gnn-explainer", "--out", tmp_path / "masks")
     assert "gnn-explainer: 1 of 1 graph" in told
 

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 import typer
 
-from graphfnp.cli.console import err, metrics_table, note, out, say, training_progress
+from graphfnp.cli.console import err, metrics_table, note, out, say
 from graphfnp.cli.inputs import checked_rows, model_for_mix, unseen_graphs
+from graphfnp.cli.progress import training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary

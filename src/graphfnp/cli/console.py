@@ -1,9 +1,8 @@
 """What the command line shows: progress, tables of measures, and errors that say what to do."""
 
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +10,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from graphfnp.errors import GraphFNPError, plural
 
 if TYPE_CHECKING:
-    from graphfnp.training.train import Event
+    pass
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 INTERRUPTED = 130
-LOG_SECONDS = 30.0  # between the lines of a log
 MOST_CLASSES = 6  # told one by one in a cell of a table
 
 
@@ -34,63 +31,6 @@ def say(text: str, style: str | None = None, console: Console = err) -> None:
 
 def note(text: str, console: Console = err) -> None:
     say(f"note: {text}", "yellow", console)
-
-
-def log_lines() -> Callable[[str], None]:
-    """What a bar is on a terminal, in a log file: a line now and then."""
-    last = time.monotonic()
-
-    def log(text: str) -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last >= LOG_SECONDS:
-            last = now
-            say(text)
-
-    return log
-
-
-@contextmanager
-def training_progress(quiet: bool = False) -> "Iterator[Callable[[Event], None]]":
-    """A watcher that draws a bar for the epochs and one for the batches, on standard error; in a file, lines."""
-    if not quiet and not err.is_terminal:
-        yield _print_epoch
-        return
-    columns = (
-        TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(), TextColumn("{task.fields[facts]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=err, disable=quiet) as progress:
-        epochs = progress.add_task("epochs", total=None, facts="")
-        steps = progress.add_task("batches", total=None, facts="")
-
-        def watch(event: "Event") -> None:
-            progress.update(steps, total=event.steps, completed=event.step)
-            if event.stage != "training":
-                progress.update(steps, description=event.stage)
-                progress.update(epochs, description=event.stage, total=event.epochs, completed=event.epoch)
-                return
-            progress.update(epochs, total=event.epochs, completed=event.epoch)
-            if event.record is not None:
-                progress.update(epochs, completed=event.epoch + 1, facts=_epoch_words(event.record))
-
-        yield watch
-
-
-def _epoch_words(record: Mapping[str, float]) -> str:
-    if "validation_nll" not in record:  # not in every epoch when the last one is known beforehand
-        return ""
-    return f"validation NLL {record['validation_nll']:.3f}, accuracy {record['validation_accuracy']:.1%}"
-
-
-def _print_epoch(event: "Event") -> None:
-    """A line for a log file: each epoch of training, and that the end begins."""
-    if event.record is not None:
-        words = _epoch_words(event.record)
-        seconds = f"{event.record['seconds']:.1f} s" if "seconds" in event.record else ""
-        said = ", ".join(word for word in (words, seconds) if word)
-        err.print(f"epoch {event.epoch + 1} of {event.epochs}: {said}", soft_wrap=True)
-    elif event.stage != "training" and event.step == event.steps:
-        err.print(f"{event.stage} {event.epoch + 1} of {event.epochs}")
 
 
 def percent(value: Any) -> str:

@@ -10,7 +10,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Column, Table
 
-from graphfnp.cli.console import err, log_lines, out, say
+from graphfnp.cli.console import err, out, say
+from graphfnp.cli.progress import log_lines
 from graphfnp.errors import InvalidConfig, plural
 from graphfnp.explainers.explain import EXPLAINERS, explain
 from graphfnp.explainers.scores import GENERATORS

@@ -41,7 +41,8 @@ def bundle(
     import torch
 
     from graphfnp.cli.console import out as console
-    from graphfnp.cli.console import say, training_progress
+    from graphfnp.cli.console import say
+    from graphfnp.cli.progress import training_progress
     from graphfnp.runs.bundles import FOLDER
     from graphfnp.runs.bundling import PLANS
     from graphfnp.runs.bundling import bundle as make

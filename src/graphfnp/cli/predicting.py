@@ -3,9 +3,8 @@
 import json
 import os
 import shlex
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import torch
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from graphfnp.chemistry.smiles import reads_smiles
-from graphfnp.cli.console import err, log_lines, note, say
+from graphfnp.cli.console import note, say
 from graphfnp.cli.inputs import Rows, mix_line, models_for_mix, read_input
 from graphfnp.cli.prediction_table import show_predictions
+from graphfnp.cli.progress import scoring_progress
 from graphfnp.cli.standard_streams import DASH, files_for_streams, shown
 from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name
@@ -38,7 +37,7 @@ from graphfnp.scoring.object_storage import address_of, fetched, sent
 from graphfnp.scoring.parts import SHOWN_PROBLEMS, Counts
 from graphfnp.scoring.record_files import ENDINGS, beside, check_target, column_notes, write_record_file
 from graphfnp.scoring.rows import can_stream
-from graphfnp.scoring.score_file import Execution, Watch, score_file
+from graphfnp.scoring.score_file import Execution, score_file
 from graphfnp.scoring.scorer import ALONE, SHARED, Settings, about, side_by_side, together
 
 Models = dict[str, TrainedModel]  # by name; one by itself is called ALONE
@@ -132,47 +131,13 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
 
 def _score(models: Models, request: PredictRequest, target: Path) -> Counts:
     """From file to file."""
-    with _progress() as watch:
+    with scoring_progress() as watch:
         counts = score_file(
             models, request.source, target, request.smiles, request.settings, request.execution, request.restart,
             watch, request.raw, request.keep_columns,
         )  # fmt: skip
     say(f"{plural(counts.rows, 'row')} -> {shown(target)}")
     return counts
-
-
-@contextmanager
-def _progress() -> Iterator[Watch]:
-    """Rows done, how many a second, and the time left, on standard error; in a file, lines."""
-    if not err.is_terminal:
-        yield _print_rows()
-        return
-    columns = (
-        TextColumn("[bold]rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        TextColumn("{task.fields[rate]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=err) as progress:
-        task = progress.add_task("rows", total=None, rate="")
-
-        def watch(done: int, before: int, total: int) -> None:
-            rate = _rate(done, before, progress.tasks[0].elapsed or 0)
-            progress.update(task, completed=done, total=total, rate=rate)
-
-        yield watch
-
-
-def _print_rows() -> Watch:
-    log, began = log_lines(), time.monotonic()
-
-    def watch(done: int, before: int, total: int) -> None:
-        log(f"{done:,} of {plural(total, 'row')}: {_rate(done, before, time.monotonic() - began)}")
-
-    return watch
-
-
-def _rate(done: int, before: int, seconds: float) -> str:
-    rate = f"{(done - before) / seconds:,.0f} rows/s" if seconds else ""
-    return rate + (f", {before:,} were done before" if before else "")
 
 
 def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, Models]:
