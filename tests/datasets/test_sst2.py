@@ -2,8 +2,11 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import numpy as np
 import pytest
@@ -140,6 +143,33 @@ def test_a_stopped_computation_goes_on_where_it_was(monkeypatch):
         file.write(b"part of a vector")
     assert torch.equal(token_vectors(SENTENCES, goes_on, "toy"), lengths(SENTENCES).half())
     assert seen == SENTENCES
+
+
+def test_of_two_that_compute_the_same_vectors_one_waits_for_the_other(monkeypatch):
+    monkeypatch.setattr(sentence_vectors, "CHUNK", 1)
+    begun, encoded = Event(), []
+
+    def encoder(sentences):
+        encoded.append(sentences[0])
+        begun.set()
+        sleep(0.1)
+        return lengths(sentences)
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(token_vectors, SENTENCES, encoder, "toy")
+        begun.wait()
+        second = pool.submit(token_vectors, SENTENCES, encoder, "toy")
+        for vectors in (first.result(), second.result()):
+            assert torch.equal(vectors, lengths(SENTENCES).half())
+    assert encoded == SENTENCES
+    assert [path.suffix for path in (sentence_vectors.cache_folder() / "vectors").iterdir()] == [".f16"]
+
+
+def test_vectors_of_another_length_are_computed_anew():
+    token_vectors(SENTENCES, lengths, "toy")
+    (path,) = (sentence_vectors.cache_folder() / "vectors").iterdir()
+    path.write_bytes(path.read_bytes()[768:] + 2 * path.read_bytes())
+    assert torch.equal(token_vectors(SENTENCES, lengths, "toy"), lengths(SENTENCES).half())
 
 
 def test_writing_to_mapped_vectors_does_not_reach_the_file():

@@ -256,6 +256,11 @@ def test_best_nodes_are_positive_and_few() -> None:
     assert best_nodes(torch.tensor([-2.0, -1.0]), 0.5).tolist() == [0, 1]
 
 
+def test_what_rounding_leaves_of_nothing_is_no_value_of_a_node() -> None:
+    scores = torch.tensor([0.25, -3e-16, -7e-17, 2e-16, 0.25, -2e-16], dtype=torch.double)
+    assert best_nodes(scores, 0.5).tolist() == [1, 0, 0, 0, 1, 0]
+
+
 # ------------------------------------------------------------------------ through PyG's Explainer
 
 

@@ -1,5 +1,6 @@
 """Token vectors of sentences: by MiniLM from the weights inside a package, kept on disk in half precision."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -125,21 +126,36 @@ def token_vectors(
     """
     path = cache_folder() / "vectors" / f"{_key(sentences, name)}.f16"
     rows = sum(map(len, sentences))
-    if not path.exists():
+    if not _is_whole(path, rows):
         _compute(sentences, encoder or SentenceEncoder(), path)
     # A tensor that lives on disk; writing to the tensor never reaches the file.
     return torch.from_numpy(np.memmap(path, dtype=np.float16, mode="c", shape=(rows, WIDTH)))
 
 
+def _is_whole(path: Path, rows: int) -> bool:
+    return path.exists() and path.stat().st_size == rows * 2 * WIDTH
+
+
 def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path) -> None:
-    """Chunk by chunk at the end of a file beside ``path``, whose length says how many sentences are done."""
+    """Chunk by chunk at the end of a file beside ``path``, whose length says how many sentences are done.
+
+    One process at a time: two would write between each other's chunks. Who waited finds all done.
+    """
     from rich.console import Console  # slow to import, and only this needs it
     from rich.progress import Progress
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished, row_bytes = path.with_suffix(".unfinished"), 2 * WIDTH
+    unfinished, row_bytes, console = path.with_suffix(".unfinished"), 2 * WIDTH, Console(stderr=True)
     ends = pointer_array([len(tokens) for tokens in sentences]) * row_bytes
-    with unfinished.open("ab") as file, Progress(console=Console(stderr=True), transient=True) as bar:
+    with unfinished.open("ab") as file, Progress(console=console, transient=True) as bar:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console.print("another process encodes these sentences: waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if _is_whole(path, int(ends[-1]) // row_bytes):
+            unfinished.unlink(missing_ok=True)  # made a moment ago, empty
+            return
         done = int(np.searchsorted(ends, file.tell(), side="right")) - 1
         file.truncate(int(ends[done]))  # a sentence that was written in part is written again
         task = bar.add_task("encoding sentences, once", total=len(sentences), completed=done)

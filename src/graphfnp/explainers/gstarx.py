@@ -106,10 +106,11 @@ def _grown(nodes: NodeSet, size: int, neighbours: Sequence[NodeSet], random: Ran
 
 def best_nodes(scores: Tensor, sparsity: float) -> Tensor:
     """[nodes] in [0, 1]: scores over the best, where they are positive and among the share that is kept."""
+    scores = scores.round(decimals=6)  # what is nothing but the rounding of a computer is nothing
     kept = min(int((1 - sparsity) * len(scores)), int((scores > 0).sum()))
     if kept == 0:
         return torch.zeros_like(scores).index_fill(
             0, scores.argmax(), 1.0
         )  # nothing speaks for the class: the least bad
-    best = scores.round(decimals=6).argsort(descending=True, stable=True)[:kept]
+    best = scores.argsort(descending=True, stable=True)[:kept]
     return torch.zeros_like(scores).index_copy(0, best, scores[best] / scores.max())
