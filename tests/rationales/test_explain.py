@@ -89,12 +89,12 @@ def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:
     alone = Rationales(torch.zeros(1, 2), torch.zeros(1))
     assert alone.leans_on(0.99) == "leans on nothing the model knows"
     assert alone.leans_on(0.2) is None
-    assert replace(alone, alone=False).leans_on(0.99) is None
+    assert replace(alone, falls_back=False).leans_on(0.99) is None
 
 
 def test_a_method_says_whether_the_label_mix_answers_where_no_rationale_is_linked() -> None:
     schema = Schema(("no", "yes"), node_sizes=(3,))
-    assert make_classifier("graphfnp", schema).rationales().alone
-    assert not make_classifier("graphfnp-forest", schema).rationales().alone
-    assert not make_classifier("paper", schema).rationales().alone
-    assert not make_classifier("graphfnp", schema, {"ablation": "C"}).rationales().alone
+    assert make_classifier("graphfnp", schema).rationales().falls_back
+    assert not make_classifier("graphfnp-forest", schema).rationales().falls_back
+    assert not make_classifier("paper", schema).rationales().falls_back
+    assert not make_classifier("graphfnp", schema, {"ablation": "C"}).rationales().falls_back

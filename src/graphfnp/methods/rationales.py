@@ -25,7 +25,7 @@ class Rationales:
     similarity: Tensor | None = None  # [rationales]: kernel between the re-encoded structure and the rationale
     log_odds: Tensor | None = None  # [rationales]: of its class, for the decoded graph, before calibration
     source: tuple[Source, ...] = ()  # [rationales]: where the structure comes from, before it was pruned
-    alone: bool = True  # False: where no rationale is linked something else answers, not the label mix
+    falls_back: bool = True  # where no rationale is linked the label mix answers; False: something else does
 
     def __post_init__(self) -> None:
         if len(self.embedding) != len(self.label) or len(self.structures) not in (0, len(self.label)):
@@ -40,4 +40,4 @@ class Rationales:
 
     def leans_on(self, unreached: float) -> str | None:
         """What to say of a graph that no rationale reaches; None of others, and where something else answers."""
-        return NOTHING if self.alone and unreached >= UNREACHED else None
+        return NOTHING if self.falls_back and unreached >= UNREACHED else None

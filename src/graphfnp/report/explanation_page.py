@@ -152,7 +152,7 @@ def write_explanations(
         footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model.conformal is None else model.conformal.notes(schema.class_names):
         footer += f" {sentence(note)}"
-    lead = (*LEAD, FALLS_BACK if rationales.alone else BESIDE)
+    lead = (*LEAD, FALLS_BACK if rationales.falls_back else BESIDE)
     return write_cards(
         folder / "explanation.html", title, lead, groups, footer, width=420, thumbs=SHOWN, legend=legend(schema)
     )

@@ -159,7 +159,7 @@ class NeuralProcess(RationaleModel[GraphEncoding]):
         return log_no_link(self._log_correlation(encoded)).exp() if self.has_rationales else None
 
     def rationales(self) -> Rationales:
-        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label, alone=self.falls_back)
+        return Rationales(self.rationale_prior().mean.detach(), self.rationale_prior.label, falls_back=self.falls_back)
 
     @property
     def falls_back(self) -> bool:
