@@ -30,7 +30,8 @@ def atomic(path: Path, folder: Path | None = None) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:  # a disk that is full does not say which
-        error.filename = error.filename or str(path)
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
         raise
     finally:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full

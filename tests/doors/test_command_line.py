@@ -376,7 +376,7 @@ def test_a_report_is_one_page_with_its_figures_beside_it(graphfnp, molecules: Pa
         (["train", "ba2motifs", "--set", "backbone.width=ten"], "a value of type int"),
         (["train", "ba2motifs", "--set", "training.epoch=3"], "did you mean 'epochs'?"),
         (["train", "ba2motifs", "--backbone", "mlp"], "'gcn', 'gat'"),
-        (["train", "ba2motifs", "--epochs", "0"], "epochs and batch_size >= 1"),
+        (["train", "ba2motifs", "--epochs", "0"], "epochs, batch_size and validation_draws >= 1"),
         (["train", "ba3motifs"], "did you mean ba2motifs?"),
         (["train", "absent.csv"], "no path that exists"),
         (["evaluate", "."], "holds no config.json"),

@@ -18,6 +18,7 @@ from graphfnp.runs.bundling import PLANS
 from graphfnp.runs.card import CARD, model_card
 from graphfnp.runs.decoded import decoded_of_run
 from graphfnp.runs.run import Run
+from graphfnp.service.client import Client
 
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
@@ -160,5 +161,6 @@ def test_typed_atoms_are_those_of_the_molecule() -> None:
 def test_a_service_that_looks_for_rationales_before_it_answers_says_so(start_server, tmp_path: Path) -> None:
     shutil.copytree(FOLDER / "ba2motifs", tmp_path / "mine", ignore=shutil.ignore_patterns(DECODED))
     running = start_server(model=str(tmp_path / "mine"))
+    assert Client(running.address).health()["status"] == "ok"  # it serves, and so knows how to end
     assert running.stop() == 0
     assert "mine has no rationales with it" in running.said[0]
