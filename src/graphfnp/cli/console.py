@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,9 +13,6 @@ from rich.panel import Panel
 from rich.table import Column, Table
 
 from graphfnp.errors import GraphFNPError, plural
-
-if TYPE_CHECKING:
-    pass
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
