@@ -10,8 +10,8 @@ from graphfnp.chemistry.smiles import graphs_from_smiles
 from graphfnp.chemistry.structures import structure_to_smiles, structures_from_graphs
 from graphfnp.datasets.load import load
 from graphfnp.graphs.matching import matching
+from graphfnp.graphs.networkx_graphs import from_networkx
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.pyg import from_networkx
 from graphfnp.randomness import stream
 
 SWAPS = 5  # tries for each edge

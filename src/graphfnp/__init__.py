@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from graphfnp.datasets.load import load
     from graphfnp.errors import GraphFNPError
     from graphfnp.estimator import GraphFNPClassifier
+    from graphfnp.graphs.networkx_graphs import from_networkx
     from graphfnp.graphs.packed import PackedGraphs, Schema
-    from graphfnp.graphs.pyg import from_data_list, from_networkx, to_data_list
+    from graphfnp.graphs.pyg import from_data_list, to_data_list
     from graphfnp.graphs.structure import Structure
     from graphfnp.methods.contract import GraphClassifier
     from graphfnp.methods.rationales import Rationales
@@ -57,7 +58,8 @@ _HOMES = {
     "errors": ("GraphFNPError",),
     "estimator": ("GraphFNPClassifier",),
     "graphs.packed": ("PackedGraphs", "Schema"),
-    "graphs.pyg": ("from_data_list", "from_networkx", "to_data_list"),
+    "graphs.networkx_graphs": ("from_networkx",),
+    "graphs.pyg": ("from_data_list", "to_data_list"),
     "graphs.structure": ("Structure",),
     "methods.contract": ("GraphClassifier",),
     "methods.rationales": ("Rationales",),

@@ -13,8 +13,9 @@ from graphfnp.datasets.load import load
 from graphfnp.errors import InvalidGraphs
 from graphfnp.graphs.edges import degree_feature
 from graphfnp.graphs.matching import matching
+from graphfnp.graphs.networkx_graphs import from_networkx
 from graphfnp.graphs.packed import PackedGraphs, Schema
-from graphfnp.graphs.pyg import from_data_list, from_networkx, to_data_list
+from graphfnp.graphs.pyg import from_data_list, to_data_list
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # 0 - 1 - 2
 

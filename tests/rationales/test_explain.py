@@ -8,8 +8,8 @@ import torch
 
 from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
 from graphfnp.datasets.ba2motifs import CYCLE, HOUSE
+from graphfnp.graphs.networkx_graphs import from_networkx
 from graphfnp.graphs.packed import Schema
-from graphfnp.graphs.pyg import from_networkx
 from graphfnp.graphs.structure import as_networkx, substructure
 from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier

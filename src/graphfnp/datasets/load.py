@@ -19,9 +19,10 @@ from graphfnp.datasets.tables import read_table, standard_notes
 from graphfnp.datasets.tu import read_tu
 from graphfnp.errors import InvalidConfig, MissingData, listed, plural
 from graphfnp.graphs.descriptors import columns_in, descriptor_list
+from graphfnp.graphs.networkx_graphs import from_networkx, is_networkx
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
-from graphfnp.graphs.pyg import from_data_list, from_networkx, is_data, is_dataset, is_networkx
+from graphfnp.graphs.pyg import from_data_list, is_data, is_dataset
 
 
 def limited(split: Split, limit: int) -> Split:

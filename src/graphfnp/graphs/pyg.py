@@ -1,9 +1,8 @@
-"""Graphs of PyTorch Geometric and NetworkX to PackedGraphs and back."""
+"""Graphs of PyTorch Geometric to PackedGraphs and back."""
 
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
@@ -16,7 +15,6 @@ from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema
 from graphfnp.graphs.pointers import pointers
 
 if TYPE_CHECKING:
-    import networkx as nx
     from torch_geometric.data import Batch, Data, Dataset
 
 MOST_CATEGORIES = 100_000  # each has a name and an embedding
@@ -88,49 +86,6 @@ def to_data_list(graphs: PackedGraphs) -> "list[Data]":
         Data(**dict(zip(split, values, strict=True)), schema=graphs.schema)
         for values in zip(*split.values(), strict=True)
     ]
-
-
-def from_networkx(
-    graphs: Sequence[Any], labels: Sequence[int | str] | None = None, class_names: Sequence[str] | None = None
-) -> PackedGraphs:
-    """Pack NetworkX graphs: node attribute ``x`` (numbers) or ``type`` (a name), edge attribute ``type``, else degrees.
-
-    An attribute is in all nodes or edges, or in none. Without ``labels`` the graph attribute ``y`` or ``label`` is one.
-    """
-    from torch_geometric.data import Data
-
-    graphs = list(graphs)
-    if wrong := [type(graph).__name__ for graph in graphs if not is_networkx(graph)]:
-        raise InvalidGraphs(f"a {wrong[0]}", "graphs of NetworkX", "pass a list of them; PyG has from_data_list")
-    labels = [graph.graph.get("y", graph.graph.get("label")) for graph in graphs] if labels is None else list(labels)
-    if (count := len(labels)) != len(graphs):
-        raise InvalidGraphs(f"{count} labels for {len(graphs)} graphs", "one label for each graph", "check the list")
-    features = [[value for _, value in graph.nodes(data="x")] for graph in graphs]
-    has_x = any(value is not None for values in features for value in values)
-    node_names = {} if has_x else _attribute_names("node", [graph.nodes(data="type") for graph in graphs])
-    edge_names = _attribute_names("edge", [graph.edges(data="type") for graph in graphs])
-    data = []
-    for number, graph in enumerate(graphs):
-        position = {node: i for i, node in enumerate(graph.nodes)}
-        pairs = [(position[a], position[b]) for a, b, *_ in graph.edges]
-        kinds = [edge_names[value] for *_, value in graph.edges(data="type")] if edge_names else []
-        if not graph.is_directed():
-            back = [(b, a) for a, b in pairs if a != b]
-            kinds += [kind for kind, (a, b) in zip(kinds, pairs, strict=True) if a != b] if edge_names else []
-            pairs += back
-        item = Data(edge_index=torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T, num_nodes=len(position))
-        if has_x and features[number]:
-            item.x = _rows_of_numbers(features[number], number)
-        elif node_names:
-            item.x = torch.tensor([[node_names[value]] for _, value in graph.nodes(data="type")])
-        if edge_names:
-            item.edge_attr = torch.tensor(kinds, dtype=torch.long).reshape(-1, 1)
-        item.y = labels[number]
-        data.append(item)
-    packed = from_data_list(data, class_names)
-    own = packed.schema
-    nodes, edges = tuple(map(str, node_names)) or own.node_types, tuple(map(str, edge_names)) or own.edge_types
-    return replace(packed, schema=replace(own, node_types=nodes, edge_types=edges))
 
 
 # ------------------------------------------------------------------------ finding the schema
@@ -253,48 +208,24 @@ def _label(y: Any, number: int) -> Any:
     return int(y) if isinstance(y, float | bool) else y
 
 
-def _attribute_names(what: str, views: Sequence[Any]) -> dict[Any, int]:
-    """Number of each value of the NetworkX attribute ``type``; empty where no node or edge has one."""
-    found = {value for view in views for *_, value in view}
-    if None in found and len(found) > 1:
-        raise InvalidGraphs(f"a type of some {what}s only", f"a type of all {what}s or of none", "give all a type")
-    return {value: k for k, value in enumerate(sorted(found - {None}, key=str))}
-
-
-def _rows_of_numbers(values: list[Any], number: int) -> Tensor:
-    """[nodes, columns]: the NetworkX attribute ``x`` of a graph."""
-    try:
-        rows = torch.stack(values) if isinstance(values[0], Tensor) else torch.as_tensor(values)
-        return rows.reshape(len(values), -1)
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise InvalidGraphs(
-            f"x of graph {number}: {error}", "as many numbers in every node", "check x; a name is a type"
-        ) from error
-
-
 # ------------------------------------------------------------------------ is it a graph of another library?
 
 
 def is_data(value: Any) -> "TypeGuard[Data]":
     """One graph of PyG."""
-    return _is_a(value, "torch_geometric.data", "Data")
+    return is_a(value, "torch_geometric.data", "Data")
 
 
 def is_batch(value: Any) -> "TypeGuard[Batch]":
     """Several graphs of PyG side by side; also a ``Data`` to PyG."""
-    return _is_a(value, "torch_geometric.data", "Batch")
+    return is_a(value, "torch_geometric.data", "Batch")
 
 
 def is_dataset(value: Any) -> "TypeGuard[Dataset]":
     """A dataset of PyG."""
-    return _is_a(value, "torch_geometric.data", "Dataset")
+    return is_a(value, "torch_geometric.data", "Dataset")
 
 
-def is_networkx(value: Any) -> "TypeGuard[nx.Graph]":
-    """One graph of NetworkX."""
-    return _is_a(value, "networkx", "Graph")
-
-
-def _is_a(value: Any, module: str, name: str) -> bool:
+def is_a(value: Any, module: str, name: str) -> bool:
     """Asked without importing the library: where nobody has, there is none of its graphs."""
     return module in sys.modules and isinstance(value, getattr(sys.modules[module], name))
