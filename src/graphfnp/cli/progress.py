@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from graphfnp.cli.console import err, say
-from graphfnp.errors import plural
 
 if TYPE_CHECKING:
     from graphfnp.scoring.score_file import Watch
@@ -98,7 +97,7 @@ def _log_rows() -> "Watch":
     log, began = log_lines(), time.monotonic()
 
     def watch(done: int, before: int, total: int) -> None:
-        log(f"{done:,} of {plural(total, 'row')}: {_rate(done, before, time.monotonic() - began)}")
+        log(f"{done:,} of {total:,} rows: {_rate(done, before, time.monotonic() - began)}")
 
     return watch
 

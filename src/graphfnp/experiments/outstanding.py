@@ -35,12 +35,12 @@ def outstanding(tables: Iterable[Table], results: Results) -> list[Outstanding]:
 
     Such a model is trained for the first that explains it, unless it was kept.
     """
-    expected, counted, found = expected_seconds(results), set[str](), []
+    expected, counted, explained, found = expected_seconds(results), set[str](), set[str](), []
 
     def seconds(cell: Cell) -> float | None:
         costs = [expected(cell)]
-        if cell.explain and cell.trained.key not in counted:
-            counted.add(cell.trained.key)
+        if cell.explain and cell.trained.key not in counted | explained:
+            explained.add(cell.trained.key)
             costs.append(expected(cell.trained))
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
