@@ -4,8 +4,8 @@ import pytest
 from made_results import record, results_of
 
 from graphfnp.experiments.choice import RATE, choose
-from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, METHODS
-from graphfnp.experiments.tables import Group, Row
+from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, METHODS, TUNED_AS
+from graphfnp.experiments.tables import TABLES, Group, Row
 
 BBBP = COLUMNS["bbbp"]
 
@@ -55,21 +55,32 @@ def test_every_backbone_has_a_rate_of_its_own(tmp_path):
     assert choose(BBBP, "gcn", "vanilla", results).missing, "what GAT was tuned by says nothing of GCN"
 
 
-def test_an_ensemble_and_a_random_scaffold_column_ask_for_no_tuning_of_their_own(tmp_path):
+@pytest.mark.parametrize("method", ["deep-ensemble", "vanilla-forest"])
+def test_what_is_made_of_vanilla_and_a_random_scaffold_column_ask_for_no_tuning_of_their_own(method, tmp_path):
     results = filled(tmp_path, BBBP, "gcn", "vanilla", lambda cell: 0.5)
     column = COLUMNS["bbbp-random-scaffold"]
-    group = Group(Row("deep-ensemble", "deep-ensemble"), column, "gcn")
+    group = Group(Row(method, method), column, "gcn")
+    assert {RATE: LEARNING_RATES[0]}.items() <= group.choice(results).overrides.items()
     cells = group.cells(results)
     assert [cell.seed for cell in cells] == list(column.seeds)
     assert {cell.data["split"] for cell in cells} == {"balanced_scaffold"}
-    assert {cell.method for cell in cells} == {"deep-ensemble"}
+    assert {cell.method for cell in cells} == {method}
+
+
+def test_networks_beside_a_forest_stand_where_the_networks_do():
+    """A column that is for some methods only is also for those that take their choices."""
+    labels: dict[str, list[str]] = {}
+    for group in TABLES["beside-forest"].groups():
+        labels.setdefault(group.column.name, []).append(group.row.label)
+    assert len(labels) == 6
+    assert {tuple(rows) for rows in labels.values()} == {tuple(row.label for row in TABLES["beside-forest"].rows)}
 
 
 def test_every_method_has_the_same_budget():
     tuned = set(METHODS) - {"deep-ensemble"}
     assert set(KNOBS) == tuned
     assert {name for name, knob in KNOBS.items() if len(knob) > 1} == {"gsat"}, "how far its prior falls, and how fast"
-    assert set(FIXED) <= tuned
+    assert set(FIXED) <= tuned | set(TUNED_AS)
 
 
 def test_a_column_with_settled_methods_waits_for_no_choice(tmp_path):

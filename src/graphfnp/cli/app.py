@@ -69,7 +69,7 @@ def graphfnp(
 
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), graphfnp-forest (beside a forest), "
-METHODS += "vanilla, dropedge, mc-dropout, sgld, "
+METHODS += "vanilla, vanilla-forest, dropedge, mc-dropout, sgld, "
 METHODS += "bbp, graph-gp, gsat, protgnn, deep-ensemble, focal, swag, laplace, evidential, forest (on fingerprints)."
 
 Precision = Literal["32-true", "bf16-mixed", "16-mixed"]

@@ -53,6 +53,7 @@ MEASURES: dict[str, dict[str, str]] = {  # table -> heading -> measure
     "ablation": RATIONALES,
     "rationales-per-class": RATIONALES,
     "parts": CALIBRATION,
+    "beside-forest": CALIBRATION,
     "class-balance": CALIBRATION,
     "rationale-f1": {
         "RF1 (K=1)": "rationale_f1_1", "RF1 (K=3)": "rationale_f1_3", "macro (K=1)": "rationale_f1_macro_1",
@@ -79,6 +80,7 @@ BESIDE_PUBLISHED = {
 # What a row of these is compared with, seed by seed; in the others it is GraphFNP.
 COMPARED_WITH = {
     "ablation": "whole", "rationales-per-class": "R_k = 5", "parts": "without", "class-balance": "balanced",
+    "beside-forest": "graphfnp-forest",
 }  # fmt: skip
 NOT_IN_PERCENT = ("seconds_per_graph", "nll", "brier")
 

@@ -7,7 +7,16 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.choice import Choice, cell_of, choose
-from graphfnp.experiments.protocol import BACKBONES, CALIBRATED, COLUMNS, METHODS, PARTS_WEIGHT, WITHOUT_NETWORK, Column
+from graphfnp.experiments.protocol import (
+    BACKBONES,
+    CALIBRATED,
+    COLUMNS,
+    METHODS,
+    PARTS_WEIGHT,
+    TUNED_AS,
+    WITHOUT_NETWORK,
+    Column,
+)
 from graphfnp.experiments.results import Results
 
 SLOW_SEEDS = 3
@@ -111,9 +120,10 @@ class Table:
 def _applies(row: Row, column: Column, backbone: str) -> bool:
     """Builders need typed nodes, and what has no network stands under the first backbone only.
 
-    Columns that are for some methods only are not for explainers.
+    Columns that are for some methods only are also for what takes the choices of these, and not for explainers.
     """
-    if backbone in column.only and (row.method not in column.only[backbone] or row.explain):
+    method = TUNED_AS.get(row.method, row.method)
+    if backbone in column.only and (method not in column.only[backbone] or row.explain):
         return False
     first = row.method not in WITHOUT_NETWORK or backbone == column.backbones[0]
     return first and not (row.builds and column.continuous)
@@ -218,6 +228,16 @@ TABLES = {
                 for name in PARTED
             ),
             (*SMALL, "mutagenicity"), ("gcn",),
+        ),
+        Table(
+            "beside-forest", "Networks beside a random forest, for molecules",
+            (
+                Row("forest", "forest", against="graphfnp-forest"),
+                Row("vanilla-forest", "vanilla-forest", against="graphfnp-forest"),
+                Row("no-rationales-forest", "graphfnp-forest", {"ablation": "z_R"}, against="graphfnp-forest"),
+                Row("graphfnp-forest", "graphfnp-forest", against="graphfnp-forest"),
+            ),
+            (*SMALL, "mutagenicity", *(f"{name}-random-scaffold" for name in SMALL), "mutagenicity-random"), ("gcn",),
         ),
         Table(
             "class-balance", "Both loss regimes: balanced above, plain below",

@@ -27,7 +27,7 @@ from graphfnp.methods.contract import GraphClassifier
 from graphfnp.methods.graphfnp.config import GraphFNPConfig, PaperConfig
 from graphfnp.methods.graphfnp.method import GraphFNP
 from graphfnp.methods.graphfnp.paper import PaperGraphFNP
-from graphfnp.methods.with_forest import WithForest, WithForestConfig
+from graphfnp.methods.with_forest import GraphFNPForest, GraphFNPForestConfig, VanillaForest, VanillaForestConfig
 from graphfnp.plugins import Registry
 from graphfnp.randomness import derive_seed
 from graphfnp.settings import with_overrides
@@ -48,8 +48,9 @@ CLASSIFIERS = Registry(
         "graphfnp": Method(GraphFNP, GraphFNPConfig()),
         "paper": Method(PaperGraphFNP, PaperConfig()),
         "no-rationales": Method(GraphFNP, with_overrides(GraphFNPConfig(), {"ablation": "z_R"})),
-        "graphfnp-forest": Method(WithForest, WithForestConfig()),
+        "graphfnp-forest": Method(GraphFNPForest, GraphFNPForestConfig()),
         "vanilla": Method(Vanilla, VanillaConfig()),
+        "vanilla-forest": Method(VanillaForest, VanillaForestConfig()),
         "sgld": Method(SGLD, SGLDConfig()),
         "dropedge": Method(DropEdge, DropEdgeConfig()),
         "mc-dropout": Method(MCDropout, MCDropoutConfig()),
