@@ -126,6 +126,11 @@ def test_numbers_that_print_alike_are_bold_alike(tmp_path):
     assert bold == {"vanilla": True, "focal": True, "graphfnp": False}
 
 
+def test_a_row_that_stands_alone_is_not_called_the_best(tmp_path):
+    table = PART.only(methods=["vanilla"])
+    assert "**" not in render(table, complete(tmp_path, table))
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_a_table_fits_the_terminal_and_no_number_of_it_is_cut(tmp_path, width, monkeypatch):
     nll = {name: 0.3 + number / 100 for number, name in enumerate(METHODS)}

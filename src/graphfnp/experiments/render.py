@@ -152,9 +152,9 @@ def _label(entry: Mapping[str, Any], group: Group) -> str:
 
 
 def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> str | None:
-    """The best mean as it is printed: what prints alike is bold alike."""
+    """The best mean as it is printed: what prints alike is bold alike. One row alone is the best of nothing."""
     known = [entry[f"{measure}_mean"] for entry in entries if f"{measure}_mean" in entry and entry["complete"]]
-    if not known or measure == "rationale_f1_constant":  # the same for all
+    if len(known) < 2 or measure == "rationale_f1_constant":  # the same for all
         return None
     return _printed(max(known) if measure in MORE_IS_BETTER else min(known), measure)
 
