@@ -25,16 +25,18 @@ def test_bundled_model_predicts_smiles_in_two_lines() -> None:
     assert torch.allclose(graphfnp.predict(model, CAFFEINE).probabilities, predictions.probabilities[1:], atol=1e-5)
 
 
-def test_molecules_tables_and_pyg_graphs_are_predicted_as_smiles_and_packs_are() -> None:
+def test_molecules_tables_and_graphs_of_other_libraries_are_predicted_as_smiles_and_packs_are() -> None:
     model = graphfnp.load_model("bbbp")
     expected = graphfnp.predict(model, [CAFFEINE]).probabilities
     for same in ([Chem.MolFromSmiles(CAFFEINE)], pd.DataFrame({"smiles": [CAFFEINE]}), pd.Series([CAFFEINE], [7])):
         assert torch.allclose(graphfnp.predict(model, same).probabilities, expected, atol=1e-5)
     motifs = graphfnp.load_model("ba2motifs")
-    wheels = graphfnp.from_networkx([nx.wheel_graph(6), nx.cycle_graph(6)])
+    drawn = [nx.wheel_graph(6), nx.cycle_graph(6)]
+    wheels = graphfnp.from_networkx(drawn)
     packed = graphfnp.predict(motifs, wheels).probabilities
     data = [Data(edge_index=one.edge_index, num_nodes=6) for one in graphfnp.to_data_list(wheels)]
-    assert torch.equal(graphfnp.predict(motifs, data).probabilities, packed)
+    for same in (data, drawn):
+        assert torch.equal(graphfnp.predict(motifs, same).probabilities, packed)
     assert [record["probability"] for record in graphfnp.explain(motifs, data)] == pytest.approx(
         packed.amax(1).tolist(), abs=1e-4
     )

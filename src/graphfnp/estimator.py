@@ -50,10 +50,10 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         model.predict_uncertainty(others)    # one record for each row
         model.rationales_                    # what it looks for, decoded on first access
 
-    X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of PyG ``Data``, or
-    PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first: the pack
-    keeps one schema for all folds, where a fold by itself may lack a type. Labels come back as given. A seeded,
-    stratified part of the training data is held out to fit the calibration.
+    X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of graphs of PyG or
+    NetworkX, or PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first:
+    the pack keeps one schema for all folds, where a fold by itself may lack a type. Labels come back as given. A
+    seeded, stratified part of the training data is held out to fit the calibration.
 
     ``on_invalid`` says what to do with rows that are no molecule. "raise": an error that names them. "nan": ``fit``
     leaves them out with a warning, ``predict_proba`` gives NaN and ``predict`` gives None in their place, and ``score``

@@ -217,6 +217,16 @@ def test_numbers_of_categories_are_not_fed_as_values_in_silence() -> None:
     assert reader.seen["x"].shape == (batch.num_nodes, 4)
 
 
+def test_a_module_that_must_have_edge_features_is_refused_for_graphs_without_any() -> None:
+    class Bonds(Returning):
+        def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
+            return self.linear(x)
+
+    with pytest.raises(InvalidConfig, match="edge_attr=None"):
+        ModuleBackbone(Bonds(None), NUMBERS)  # type: ignore[arg-type]
+    assert ModuleBackbone(Bonds(None), TYPED)(shapes(3).batch()).shape[1] == 8  # type: ignore[arg-type]
+
+
 def test_weighted_edges_for_a_module_that_cannot_take_them_are_refused() -> None:
     batch = shapes(3, NUMBERS).batch()
     with pytest.raises(InvalidConfig, match="edge_weight"):

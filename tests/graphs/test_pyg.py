@@ -117,6 +117,9 @@ def test_class_names_name_numbers_and_order_words():
         ([path(y=[0, 1])], "one class for each graph"),
         ([path(), None], "a NoneType in place 1"),
         ([HeteroData()], "a HeteroData in place 0"),
+        ([Data(x=torch.rand(3, 2), adj_t=torch.eye(3).to_sparse())], "adj_t in place of edge_index in graph 0"),
+        ([path(torch.eye(3).to_sparse())], "x of graph 0 as a tensor of torch.sparse_coo"),
+        ([path(torch.rand(3, 2) * 1j)], "torch.complex64"),
     ],
 )
 def test_bad_graphs_are_refused_with_a_reason(data, words):

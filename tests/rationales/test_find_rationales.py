@@ -3,14 +3,22 @@
 from dataclasses import replace
 
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from graphfnp.chemistry.sketches import structure_to_mol
+from graphfnp.chemistry.structures import graphs_from_structures, structures_from_graphs
 from graphfnp.errors import InvalidConfig
 from graphfnp.graphs.packed import Schema
+from graphfnp.graphs.pyg import from_data_list
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
+from graphfnp.methods.registry import make_classifier
+from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig, decoding_for
+from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.find import find_rationales
+from tiny_graphs import small
 
 FEW = {"candidates": 12}
 
@@ -37,6 +45,22 @@ def test_parts_alone_can_be_candidates(untrained, molecules) -> None:
     assert set(found.source) == {"training part"}
     with pytest.raises(InvalidConfig):
         DecodingConfig(candidates=0, training_graphs=0)
+
+
+def test_nodes_of_several_categories_keep_them_in_rationales_which_are_parts_of_training_graphs() -> None:
+    torch.manual_seed(0)
+    edges = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    rows = [torch.randint(5, (4, 3)) + torch.tensor([2 * (k % 2), 0, 0]) for k in range(8)]
+    graphs = from_data_list([Data(x=x, edge_index=edges, y=k % 2) for k, x in enumerate(rows)])
+    again = graphs_from_structures(structures_from_graphs(graphs), graphs.schema)
+    assert torch.equal(again.x, graphs.x)
+    model = TrainedModel(make_classifier("graphfnp", graphs.schema, small("graphfnp")))
+    model.classifier.start_epoch(9, 10, graphs)
+    assert set(find_rationales(model, replace(decoding_for(graphs.schema), **FEW), 0, graphs).source) == {
+        "training part"
+    }
+    assert find_rationales(model, None, 0).structures == (None,) * 4  # the decoder alone draws no such nodes
+    assert explain_by_rationales(model, find_rationales(model), graphs).places == ({},) * 8
 
 
 def test_restored_charges_must_cancel() -> None:

@@ -43,6 +43,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
     low, high = graphs.edge_index.amin(0).tolist(), graphs.edge_index.amax(0).tolist()
     typed = list(zip(low, high, edge_kinds.long().tolist(), strict=True))
     node_kinds, nodes, edges = kinds.tolist(), graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
+    number = torch.float if graphs.schema.is_continuous else torch.long
     words, structures = words_of(graphs), []
     for index in range(len(graphs)):
         unique = {(i, j): kind for i, j, kind in typed[edges[index] : edges[index + 1]] if i < j}
@@ -51,7 +52,7 @@ def structures_from_graphs(graphs: PackedGraphs) -> list[Structure]:
             Structure(
                 node_type=tuple(node_kinds[start:end]),
                 edges=tuple((i, j, kind) for (i, j), kind in sorted(unique.items())),
-                x=graphs.x[start:end].float() if graphs.schema.is_continuous else None,
+                x=graphs.x[start:end].to(number) if graphs.schema.needs_x else None,
                 names=words[index],
             )
         )

@@ -1,4 +1,4 @@
-"""What a user's list may hold - SMILES, RDKit molecules, PyG ``Data``, PackedGraphs - as PackedGraphs."""
+"""What a user's list may hold - SMILES, RDKit molecules, graphs of PyG or NetworkX, PackedGraphs - as PackedGraphs."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
@@ -11,6 +11,7 @@ from rdkit import Chem, rdBase
 from graphfnp.chemistry.smiles import graphs_from_smiles, molecule_schema
 from graphfnp.errors import InvalidConfig, InvalidGraphs, listed, plural, shortened
 from graphfnp.graphs.descriptors import check_columns, columns_in, descriptor_list
+from graphfnp.graphs.networkx_graphs import from_networkx, is_networkx
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs, Schema, concatenate
 from graphfnp.graphs.problem import Problem, Read
 from graphfnp.graphs.pyg import from_data_list, is_batch, is_data, is_dataset
@@ -49,13 +50,16 @@ def graphs_from_inputs(
     if items and all(map(is_data, items)):
         graphs = _unlabelled(from_data_list([_without_label(item) for item in items], names), names)
         return _every_row(graphs, standardise, descriptors)
-    belongs = is_data if items and is_data(items[0]) else _is_molecule
+    if items and all(map(is_networkx, items)):
+        graphs = _unlabelled(from_networkx(items, [None] * len(items), names), names)
+        return _every_row(graphs, standardise, descriptors)
+    belongs = next((kind for kind in (is_data, is_networkx) if items and kind(items[0])), _is_molecule)
     wrong = next((row for row, item in enumerate(items) if not belongs(item)), None)
     if wrong is not None:
         raise InvalidGraphs(
             f"a {type(items[wrong]).__name__} in row {wrong}"
             + (f", a {type(items[0]).__name__} in row 0" if wrong and items[0] is not None else ""),
-            "SMILES strings, RDKit molecules, PyG Data or PackedGraphs, of one kind",
+            "SMILES strings, RDKit molecules, PyG Data, NetworkX graphs or PackedGraphs, of one kind",
             "pass a list of them, e.g. the SMILES column of a table",
         )
     schema = schema or molecule_schema(names, standardise, descriptors)
@@ -120,7 +124,7 @@ def items_of(inputs: Any) -> list[Any]:
     """A list, an array, a Series, or a table of one column."""
     if is_batch(inputs):
         raise InvalidGraphs("a batch of graphs", "a list with a Data for each", "pass batch.to_data_list()")
-    if isinstance(inputs, str | bytes | Chem.Mol) or is_data(inputs):
+    if isinstance(inputs, str | bytes | Chem.Mol) or is_data(inputs) or is_networkx(inputs):
         raise InvalidGraphs(f"one {type(inputs).__name__}", "a list of them", "put it in a list: [x]")
     if not isinstance(inputs, Iterable) or isinstance(inputs, Set):  # rows have an order
         raise InvalidGraphs(f"a {type(inputs).__name__}", "a list of molecules or graphs", "pass such a list")

@@ -21,7 +21,7 @@ def is_networkx(value: Any) -> "TypeGuard[nx.Graph]":
 
 
 def from_networkx(
-    graphs: Sequence[Any], labels: Sequence[int | str] | None = None, class_names: Sequence[str] | None = None
+    graphs: Sequence[Any], labels: Sequence[int | str | None] | None = None, class_names: Sequence[str] | None = None
 ) -> PackedGraphs:
     """Pack NetworkX graphs: node attribute ``x`` (numbers) or ``type`` (a name), edge attribute ``type``, else degrees.
 

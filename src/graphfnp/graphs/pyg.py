@@ -169,6 +169,11 @@ def _column(data: "Sequence[Data]", name: str) -> Tensor | None:
 
 def _tensor(item: "Data", name: str, number: int) -> Tensor | None:
     value = item.get(name)
+    if isinstance(value, Tensor) and (value.layout != torch.strided or value.is_complex()):
+        raise InvalidGraphs(
+            f"{name} of graph {number} as a tensor of {value.layout} and {value.dtype}",
+            "a dense tensor of real numbers", "use .to_dense(), and .real of complex numbers",
+        )  # fmt: skip
     if value is None or isinstance(value, Tensor):
         return value
     raise InvalidGraphs(f"a {type(value).__name__} as {name} of graph {number}", "a tensor", "use torch.as_tensor")
@@ -180,6 +185,8 @@ def _edgeless(item: "Data") -> bool:
 
 def _edges(item: "Data", number: int) -> Tensor:
     edges = _tensor(item, "edge_index", number)
+    if edges is None and item.get("adj_t") is not None:
+        raise InvalidGraphs(f"adj_t in place of edge_index in graph {number}", "edge_index", "leave out ToSparseTensor")
     if edges is None:
         return torch.zeros(2, 0, dtype=torch.long)
     if edges.ndim != 2 or (edges.shape[0] != 2 and edges.numel()):

@@ -16,7 +16,7 @@ class Structure:
 
     node_type: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
-    x: "Tensor | None" = None  # [nodes, columns] where node features are continuous
+    x: "Tensor | None" = None  # [nodes, columns] where node features do not follow from the types
     names: tuple[str, ...] = ()  # words of the nodes, where they are words
     cut_bonds: tuple[int, ...] = ()  # of a part: nodes that lost an edge when it was cut out, once for each edge
 

@@ -87,7 +87,7 @@ class PlainGraphs:
 
     def substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
         """Graphs in which structures can be sought; None where nodes have no types to go by."""
-        return None if graphs.schema.is_continuous else SubstructureIndex(graphs)
+        return None if graphs.schema.needs_x else SubstructureIndex(graphs)
 
     def some_substructures(self, graphs: PackedGraphs) -> SubstructureIndex | None:
         """Of as many graphs as can be searched, evenly from each class."""

@@ -106,7 +106,14 @@ class ModuleBackbone(nn.Module):
             )
         self.module, self.out_width = module, width
         self.input = NodeInput(schema, in_width) if in_width else nn.Identity()
-        self.accepts = set(inspect.signature(module.forward).parameters) - _unheard(module)
+        taken = inspect.signature(module.forward).parameters
+        if not schema.edge_sizes and "edge_attr" in taken and taken["edge_attr"].default is inspect.Parameter.empty:
+            raise InvalidConfig(
+                f"a backbone {name} that must have edge_attr, and graphs without types of edges",
+                "a forward that does without them",
+                "give it a default: edge_attr=None",
+            )
+        self.accepts = set(taken) - _unheard(module)
         self.descriptors = descriptor_input(schema, width)
 
     def forward(self, batch: Batch, edge_weight: Tensor | None = None) -> Tensor:

@@ -17,7 +17,7 @@ def pick(predictions: Predictions, graphs: PackedGraphs | Sequence[Any], count: 
 
     s is its Tanimoto similarity to the nearest graph picked before; u the total uncertainty where the model should
     learn, or the upper end of the 90 % interval of the probability of the class that one wants to ``find``.
-    ``graphs`` are what was predicted: PackedGraphs, or the list of SMILES, RDKit molecules or PyG ``Data``.
+    ``graphs`` are what was predicted: PackedGraphs, or the list of SMILES, molecules or graphs.
     """
     packed = graphs if isinstance(graphs, PackedGraphs) else _read(graphs)
     if packed is None or len(packed) != len(predictions):

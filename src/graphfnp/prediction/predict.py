@@ -130,7 +130,7 @@ def check_model(model: TrainedModel) -> None:
 
 
 def graphs_of(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str) -> PackedGraphs:
-    """Graphs of SMILES, RDKit molecules or PyG ``Data`` in the model's schema; InvalidGraphs names the first bad."""
+    """What a list holds as graphs in the model's schema; InvalidGraphs names the first bad row."""
     check_model(model)
     schema = model.classifier.schema
     if isinstance(given, Sized) and not len(given):
@@ -157,7 +157,7 @@ def predict(
 ) -> Predictions:
     """Calibrated predictions; the same seed gives the same numbers, whatever the batch size.
 
-    ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
+    ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or graphs of PyG or NetworkX.
     """
     if num_draws < 1:
         raise InvalidConfig(f"{num_draws} draws", "1 or more", "32 are usual")

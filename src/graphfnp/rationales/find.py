@@ -77,9 +77,10 @@ def find_rationales(
 def _candidates(
     model: TrainedModel, rationales: Rationales, config: DecodingConfig, seed: int, graphs: PackedGraphs | None
 ) -> Candidates:
-    generator, continuous = stream(seed, "decoding"), model.classifier.schema.is_continuous
+    generator, schema = stream(seed, "decoding"), model.classifier.schema
+    continuous = schema.is_continuous
     candidates = Candidates()
-    if config.candidates:
+    if config.candidates and (continuous or not schema.needs_x):  # no decoder draws categories that are not types
         candidates = drawn_candidates(model, rationales, config, generator)
         if continuous and graphs is not None:
             candidates.structures = with_known_features(candidates.structures, graphs)

@@ -86,7 +86,7 @@ def _written(graphs: PackedGraphs, graph: int) -> dict[str, str | None]:
 def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed: int = 0) -> list[dict[str, Any]]:
     """A record for each graph: what is predicted, and the rationales it leans on with where they are.
 
-    Given are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
+    Given are PackedGraphs, or a list of SMILES, RDKit molecules or graphs of PyG or NetworkX.
     Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
     """
     graphs = graphs_of(model, given)
