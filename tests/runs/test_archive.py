@@ -83,12 +83,35 @@ def test_measures_of_an_earlier_calibration_are_not_those_of_the_model(tmp_path:
     assert "on 32 graphs: mine.csv" in card_text(card)
 
 
-@pytest.mark.parametrize("content", ["[]", '{"domain": 7}', '{"label_shift": 5}', '{"calibration": "none"}'])
+@pytest.mark.parametrize(
+    "content",
+    ["[]", '{"domain": 7}', '{"label_shift": 5}', '{"calibration": "none"}', '{"accuracy": []}', '{"ece": "low"}'],
+)
 def test_measures_that_are_not_as_they_were_written_are_an_error_that_names_the_file(content: str) -> None:
     shutil.copytree(open_run("bbbp").folder, "edited")
     Path("edited/metrics.json").write_text(content)
     with pytest.raises(InvalidRun, match=r"edited, whose metrics\.json"):
         model_card(Run(Path("edited")))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["7", "{}", '{"train": ["a"], "validation": [], "test": []}', '{"train": [1], "validation": [1], "test": []}'],
+)
+def test_a_split_that_is_not_as_it_was_written_is_an_error_that_names_the_file(content: str) -> None:
+    shutil.copytree(open_run("ba2motifs").folder, "edited")
+    Path("edited/split.json").write_text(content)
+    with pytest.raises(InvalidConfig, match=r"edited/split\.json: "):
+        Run(Path("edited")).dataset()
+
+
+@pytest.mark.parametrize("training", [None, {"learning_rate": 10**400}])
+def test_a_plan_that_is_not_as_it_was_written_is_an_error_that_names_the_file(training: object) -> None:
+    shutil.copytree(open_run("bbbp").folder, "edited")
+    record = json.loads(Path("edited/config.json").read_text())
+    Path("edited/config.json").write_text(json.dumps(record | {"training": training}))
+    with pytest.raises(InvalidRun, match=r"edited/config\.json"):
+        Run(Path("edited")).plan  # noqa: B018
 
 
 def test_a_model_in_memory_is_exported_under_the_name_of_the_file() -> None:

@@ -43,7 +43,7 @@ def test_from_storage_to_storage(kind, ending, molecule_run, broken_file, expect
     assert score_file(molecule_run.model, source, target).rows == 1000
     with fsspec.open(target, "rb") as file:
         assert file.read() == expected[ending]
-    assert not list(cache.iterdir())
+    assert not list(cache.glob("*"))
 
 
 def test_what_was_interrupted_goes_on(molecule_run, broken_file, expected, cache, small_chunks) -> None:
@@ -85,6 +85,50 @@ def test_an_address_that_is_the_input_is_never_the_output(source: str, molecule_
         score_file(molecule_run.model, source, target)
     with fsspec.open(source, "rb") as file:
         assert file.read() == content
+
+
+def test_an_output_on_this_disk_is_never_the_input_however_its_address_is_spelled(molecule_run, broken_file) -> None:
+    content, folder = broken_file.read_bytes(), broken_file.parent
+    (folder / "link").symlink_to(folder)
+    for target in (f"file://{folder}/../{folder.name}/in.csv", f"local://{folder}/link/in.csv"):
+        with pytest.raises(InvalidConfig, match="overwrite the input"):
+            score_file(molecule_run.model, broken_file, target)
+        assert broken_file.read_bytes() == content
+
+
+def test_an_address_is_written_by_one_run_at_a_time_until_all_is_sent(
+    molecule_run, broken_file, cache, monkeypatch
+) -> None:
+    send = MemoryFileSystem.put_file
+
+    def meanwhile(*arguments: object, **options: object) -> None:
+        with pytest.raises(InvalidRun, match="another process is writing"):
+            score_file(molecule_run.model, broken_file, "memory://bucket/out.csv")
+        send(*arguments, **options)
+
+    monkeypatch.setattr(MemoryFileSystem, "put_file", meanwhile)
+    score_file(molecule_run.model, broken_file, "memory://bucket/out.csv")
+    assert fsspec.filesystem("memory").exists("/bucket/out.csv")
+    assert not list(cache.iterdir())
+
+
+def test_what_refused_the_work_leaves_nothing_behind(molecule_run, broken_file, cache) -> None:
+    with pytest.raises(InvalidConfig):
+        score_file(molecule_run.model, broken_file, "memory://bucket/out.txt")
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("method", ["get_file", "put_file"])
+def test_troubles_of_a_storage_that_are_no_os_errors_are_told_too(
+    method, molecule_run, broken_file, monkeypatch
+) -> None:
+    def no_keys(*arguments: object, **options: object) -> None:
+        raise RuntimeError("unable to locate credentials")
+
+    monkeypatch.setattr(MemoryFileSystem, method, no_keys)
+    source = "memory://bucket/in.csv" if method == "get_file" else broken_file
+    with pytest.raises((MissingData, InvalidRun), match="unable to locate credentials"):
+        score_file(molecule_run.model, source, "memory://bucket/out.csv")
 
 
 def test_what_cannot_be_opened_is_said_before_the_work(molecule_run, broken_file) -> None:

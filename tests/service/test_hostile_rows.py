@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphfnp.runs.bundles import open_run
+from graphfnp.service import reading
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine
@@ -45,6 +46,20 @@ def test_models_of_typed_atoms_refuse_them_too() -> None:
         assert client.post("/predict", json={"smiles": WORST}).json()["records"][0]["status"] == "failed"
         assert client.post("/draw", json={"smiles": WORST}).status_code == 422
         assert client.post("/draw", json={"smiles": "c1ccccc1O", "nodes": [0]}).status_code == 200
+
+
+def test_a_graph_whose_nodes_take_too_long_to_place_is_not_drawn_and_others_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "PLACE_SECONDS", 0.1)
+    path = {"num_nodes": 120, "edges": [[k, k + 1] for k in range(119)]}
+    with TestClient(make_app(Engine(open_run("ba2motifs"), None, ServiceConfig()))) as client:
+        refused = client.post("/draw", json={"graph": path})
+        assert refused.status_code == 422
+        assert "more than 0.1 s of processor time" in refused.json()["detail"]
+        drawn = client.post("/draw", json={"graph": {"num_nodes": 3, "edges": [[0, 1], [1, 2]]}, "nodes": [0]})
+        assert drawn.status_code == 200
+        assert drawn.text.count("<circle") == 3
 
 
 def test_the_worst_smiles_is_refused_by_every_route(client: TestClient) -> None:

@@ -4,7 +4,7 @@ PUBLIC = {  # what other packages may use, by module
     "archives": "unpack",
     "catalogue": "CATALOGUE",
     "columns": "molecule_share row_names smiles_column",
-    "dataset": "PARTS Dataset Split",
+    "dataset": "PARTS Dataset Split read_split",
     "inputs": "described graphs_from_inputs label_column",
     "load": "check_table_options fetch is_name load",
     "sources": "cache_folder",

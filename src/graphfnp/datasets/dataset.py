@@ -1,13 +1,15 @@
 """Dataset: graphs with a split, and the rows that could not become graphs."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 
@@ -46,6 +48,15 @@ class Split:
     def from_json(cls, record: Mapping) -> "Split":
         parts = {part: torch.tensor(record[part], dtype=torch.long) for part in PARTS}
         return cls(**parts, how=record.get("how", "given"), notes=tuple(record.get("notes", ())))
+
+
+def read_split(path: Path) -> Split:
+    """The split in a file; InvalidConfig if it is none, e.g. because somebody has edited it."""
+    try:
+        return Split.from_json(json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, InvalidGraphs) as error:
+        why = error.given if isinstance(error, InvalidGraphs) else error
+        raise InvalidConfig(f"{path}: {why}", "a split.json of a run", "check the file") from error
 
 
 class Reading(NamedTuple):

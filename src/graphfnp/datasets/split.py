@@ -1,6 +1,5 @@
 """Splits: random, stratified, by scaffold, by a column, by degree shift; and a note of what is in two parts."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,7 +10,7 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
-from graphfnp.datasets.dataset import PARTS, Split
+from graphfnp.datasets.dataset import PARTS, Split, read_split
 from graphfnp.errors import InvalidConfig, listed
 from graphfnp.graphs.packed import UNLABELLED, PackedGraphs
 from graphfnp.kinds.kind_of import kind_of
@@ -45,10 +44,7 @@ def chosen_split(
             return scaffold_split(graphs.smiles, graphs.y)
         return balanced_scaffold_split(graphs.smiles, seed, y=graphs.y)
     if Path(how).is_file():
-        try:
-            return _checked(Split.from_json(json.loads(Path(how).read_text())), graphs)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidConfig(f"{how}: {error}", "a split.json of a run", "check the file") from error
+        return _checked(read_split(Path(how)), graphs)
     raise InvalidConfig(
         f"split {str(how)!r}", f"one of {', '.join(NAMES)}, a split.json, or a column of a table", "choose one of these"
     )

@@ -1,6 +1,6 @@
 """Draw a graph or a decoded structure: molecules as chemists do, sentences as words with arcs, others as a layout."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 
 import numpy as np
@@ -22,10 +22,15 @@ DASHES = ("", "5 3", "1.5 3", "7 3 1.5 3")
 LEGEND = 14  # types named in a legend
 
 Pairs = Collection[tuple[int, int]]
+Place = Callable[[int, np.ndarray, float, float], np.ndarray]  # where nodes go, as place_nodes does it
 
 
 def picture_graph(
-    graphs: PackedGraphs, index: int, nodes: Collection[int] | None = None, edges: Pairs | None = None
+    graphs: PackedGraphs,
+    index: int,
+    nodes: Collection[int] | None = None,
+    edges: Pairs | None = None,
+    place: Place = place_nodes,
 ) -> Picture:
     """Graph ``index`` with these nodes and edges marked.
 
@@ -44,11 +49,15 @@ def picture_graph(
         if not isinstance(molecule, str):
             known = molecule.GetNumAtoms() == structure.num_nodes
             return MoleculePicture(molecule, WIDTH, HEIGHT, nodes if known else (), edges if known else ())
-    return picture_structure(structure, graphs.schema, nodes, edges)
+    return picture_structure(structure, graphs.schema, nodes, edges, place)
 
 
 def picture_structure(
-    structure: Structure, schema: Schema, highlight_nodes: Collection[int] = (), highlight_edges: Pairs = ()
+    structure: Structure,
+    schema: Schema,
+    highlight_nodes: Collection[int] = (),
+    highlight_edges: Pairs = (),
+    place: Place = place_nodes,
 ) -> Picture:
     """The same, in every format."""
     molecule = kind_of(schema).molecule(structure)
@@ -56,7 +65,7 @@ def picture_structure(
         return MoleculePicture(molecule, WIDTH, HEIGHT, highlight_nodes, highlight_edges)
     if structure.names:
         return _sketch_words(structure.names, structure, highlight_nodes, highlight_edges)
-    return _sketch_layout(structure, schema, highlight_nodes, highlight_edges)
+    return _sketch_layout(structure, schema, highlight_nodes, highlight_edges, place)
 
 
 def node_colour(schema: Schema, number: int) -> str:
@@ -84,16 +93,16 @@ def legend(schema: Schema) -> dict[str, list[dict[str, str]]]:
     return {kind: types for kind, types in (("Nodes", nodes), ("Edges", edges)) if len(types) > 1}
 
 
-def _sketch_layout(structure: Structure, schema: Schema, nodes: Collection[int], edges: Pairs) -> Sketch:
+def _sketch_layout(structure: Structure, schema: Schema, nodes: Collection[int], edges: Pairs, place: Place) -> Sketch:
     kept = _shown_nodes(structure)
-    place = {node: position for position, node in enumerate(kept)}
+    position = {node: k for k, node in enumerate(kept)}
     shown = [
-        (place[a], place[b], kind, _both_ways(a, b, edges))
+        (position[a], position[b], kind, _both_ways(a, b, edges))
         for a, b, kind in structure.edges
-        if a in place and b in place
+        if a in position and b in position
     ]
     ends = np.array([edge[:2] for edge in shown], dtype=int).reshape(-1, 2)
-    at = place_nodes(len(kept), ends, WIDTH, HEIGHT)
+    at = place(len(kept), ends, WIDTH, HEIGHT)
     length = float(np.median(np.linalg.norm(at[ends[:, 0]] - at[ends[:, 1]], axis=1))) if len(shown) else 40.0
     radius = max(1.1, min(8.0, 0.2 * length, 0.22 * (WIDTH * HEIGHT / len(kept)) ** 0.5))
     width = min(2.4, max(0.5, radius / 3.5))

@@ -1,5 +1,8 @@
 """Where to put the nodes of a graph on paper."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 EXACT = 120  # up to here every pairwise distance counts; above, springs
@@ -25,6 +28,13 @@ def place_nodes(num_nodes: int, edges: np.ndarray, width: float, height: float, 
         placed = nx.spring_layout(graph, seed=0, method="force", iterations=40, k=1.6 / np.sqrt(num_nodes))
     points = np.array([placed[node] for node in range(num_nodes)])
     return _fit(points, edges, width, height, margin)
+
+
+def place_rows(rows: list[Any], options: Any, begin: Callable[[int], bool]) -> tuple[None, dict[str, np.ndarray]]:
+    """Where the nodes of one graph go: what an isolated process does; ``options`` are width and height."""
+    begin(0)
+    ((num_nodes, edges),) = rows
+    return None, {"points": place_nodes(num_nodes, np.array(edges, dtype=int).reshape(-1, 2), *options)}
 
 
 def _fit(points: np.ndarray, edges: np.ndarray, width: float, height: float, margin: float) -> np.ndarray:

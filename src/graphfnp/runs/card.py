@@ -60,7 +60,7 @@ def _card(run: Run) -> dict[str, Any]:
             **{name: facts[name] for name in facts if name in SOURCE or name.startswith("sha256")},
         },
         "measured_on": "test part" if split["test"] else "validation part",
-        "measures": {name: metrics[name] for name in MEASURES if not isinstance(metrics.get(name, ""), str)},
+        "measures": {name: _measure(name, metrics[name]) for name in MEASURES if name in metrics},
         "calibration": {
             **model.calibration.to_json(),
             "label_mix": assumed_mix(model),
@@ -75,6 +75,14 @@ def _card(run: Run) -> dict[str, Any]:
         "limits": list(_limits(run, metrics)),
         "made": {key: run.record[key] for key in ("command", "seed", "versions", "started") if key in run.record},
     }
+
+
+def _measure(name: str, value: Any) -> Any:
+    """The measure; TypeError if it is none."""
+    for one in value if name == "ece_interval" and isinstance(value, list) else [value]:
+        if one is not None and (isinstance(one, bool) or not isinstance(one, int | float)):
+            raise TypeError(f"{name} is {value!r}")
+    return value
 
 
 def _is_measured(calibration: Calibration, metrics: Mapping[str, Any]) -> bool:

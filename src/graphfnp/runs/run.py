@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfnp.datasets.dataset import Dataset, Split
+from graphfnp.datasets.dataset import Dataset, read_split
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
 from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
@@ -93,7 +93,7 @@ class Run:
                 from_json(TrainingConfig, record["training"]), record["data_options"],
                 Start(**record["start"]) if record.get("start") else None,
             )  # fmt: skip
-        except (KeyError, TypeError, InvalidConfig) as error:
+        except (KeyError, TypeError, AttributeError, OverflowError, InvalidConfig) as error:
             wrong = f"with {error.given}" if isinstance(error, InvalidConfig) else f"without {error}"
             raise InvalidRun(f"{self.folder / CONFIG} {wrong}", "a record of this version", "train again") from None
 
@@ -122,8 +122,8 @@ class Run:
         from graphfnp.datasets.load import load
 
         loaded = load(self.plan.dataset, data=data, seed=self.plan.seed, **self.plan.data_options)
-        split = Split.from_json(read_json(self.folder / SPLIT))
-        last = max(int(part.max()) for part in (split.train, split.validation, split.test) if len(part))
+        split = read_split(self.folder / SPLIT)
+        last = max((int(part.max()) for part in (split.train, split.validation, split.test) if len(part)), default=0)
         if last >= len(loaded.graphs) or self._has_other_graphs(loaded):
             raise InvalidRun(
                 f"{self.plan.dataset}, which has changed since {self.folder} was trained on it",
@@ -175,7 +175,7 @@ def execute(
     if is_resumed and (folder / METRICS).exists():  # there is nothing left to do
         return Run(folder)
     if is_resumed:
-        dataset = replace(dataset, split=Split.from_json(read_json(folder / SPLIT)))
+        dataset = replace(dataset, split=read_split(folder / SPLIT))
     classifier = make_classifier(plan.method, dataset.graphs.schema, plan.overrides, plan.seed)
     if plan.start is not None:
         from graphfnp.runs.bundles import load_model as load_named  # which imports this module

@@ -4,17 +4,18 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
-from graphfnp.files import exists
+from graphfnp.scoring.parts import locked
 from graphfnp.scoring.record_files import about_file, over_the_input
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+-]+):/+(.+)")
+_LOCAL = re.compile(r"^(file|local)://")
 
 
 def address_of(place: Path | str | None) -> str | None:
@@ -26,15 +27,15 @@ def address_of(place: Path | str | None) -> str | None:
 @contextmanager
 def fetched(source: Path | str) -> Iterator[str]:
     """The source, with a copy on this disk in place of an address; others may read the same address meanwhile."""
-    if (address := address_of(source)) is None:
-        yield str(source)
+    if (address := _elsewhere(source)) is None:
+        yield _on_this_disk(source)
         return
     _copies().mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=_copies(), prefix="input-") as folder:
         file, (system, path) = Path(folder) / _name(address), _file_system(address)
         try:
             system.get_file(path, str(file))
-        except OSError as error:
+        except Exception as error:  # each kind of storage has its own: no keys, no such address
             raise MissingData(
                 f"{address}: {error}", "a file that can be read", "check the address and its keys"
             ) from error
@@ -47,31 +48,53 @@ def sent(target: Path | str, source: Path | str) -> Iterator[Path]:
 
     InvalidConfig if that would overwrite the source.
     """
-    if (address := address_of(target)) is None:
-        yield Path(target)
+    if (address := _elsewhere(target)) is None:
+        yield Path(_on_this_disk(target))
         return
     system, path = _file_system(address)  # what is missing should be heard of before the work
-    if (address_of(source) or exists(source)) and _file_system(address_of(source) or str(source)) == (system, path):
+    if (given := _elsewhere(source)) is not None and _file_system(given) == (system, path):
         raise over_the_input(address)
-    with _copy_of(address) as file:
+    with _copy_of(address, system.unstrip_protocol(path)) as file:
         yield file
         try:
             if about_file(file).is_file():  # what a reader should know of a CSV
-                system.put_file(str(about_file(file)), about_file(Path(path)).as_posix())
+                system.put_file(str(about_file(file)), path.removesuffix(file.name) + about_file(file).name)
             system.put_file(str(file), path)
-        except OSError as error:
+        except Exception as error:
             raise InvalidRun(
                 f"{address}: {error}", "a place that can be written", f"the records are whole: copy them from {file}"
             ) from error
 
 
 @contextmanager
-def _copy_of(address: str) -> Iterator[Path]:
-    """In a folder of the address's own: what was interrupted goes on where it stopped. It goes when all is done."""
-    folder = _copies() / hashlib.sha256(address.encode()).hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    yield folder / _name(address)
-    shutil.rmtree(folder)
+def _copy_of(address: str, known_as: str) -> Iterator[Path]:
+    """In a folder of the address's own, however it is spelled, held by one process until all is sent.
+
+    What was interrupted goes on where it stopped; the folder goes when all is done.
+    """
+    folder = _copies() / hashlib.sha256(known_as.encode()).hexdigest()[:16]
+    lock = folder.with_suffix(".lock")
+    _copies().mkdir(parents=True, exist_ok=True)
+    with locked(lock, address):
+        folder.mkdir(exist_ok=True)
+        try:
+            yield folder / _name(address)
+            shutil.rmtree(folder)
+        finally:
+            with suppress(OSError):
+                folder.rmdir()  # nothing was begun
+            if not folder.exists():
+                lock.unlink()
+
+
+def _elsewhere(place: Path | str) -> str | None:
+    """The address, unless it is one of this disk, which needs no copy."""
+    address = address_of(place)
+    return None if address is None or _LOCAL.match(address) else address
+
+
+def _on_this_disk(place: Path | str) -> str:
+    return _LOCAL.sub("", address_of(place) or str(place))
 
 
 def _copies() -> Path:

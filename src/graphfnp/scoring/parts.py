@@ -68,7 +68,7 @@ class Parts:
                 "move it, or choose another",
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self.folder / LOCK, self.target):
+        with locked(self.folder / LOCK, self.target):
             if restart:
                 self._forget()
             self._agree(json.loads(json.dumps(manifest)))
@@ -152,7 +152,7 @@ class Parts:
 
 
 @contextmanager
-def _locked(path: Path, target: Path) -> Iterator[None]:
+def locked(path: Path, target: Path | str) -> Iterator[None]:
     """Two processes at one output would write over each other."""
     if path.is_symlink():
         raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")

@@ -44,9 +44,6 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         return records
 
     batcher, reader = Batcher(work, config.most_waiting), Reader(engine.model.classifier.schema, config)
-    drawing = (
-        asyncio.Semaphore()
-    )  # plain graphs are drawn in this process, one at a time: others want answers meanwhile
     telemetry.watch(lambda: batcher.waiting + reader.waiting, reader.pool)
     card = engine.card()
     documented, key = responses(engine.model.classifier.schema), [] if config.api_key is None else [Security(KEY)]
@@ -117,17 +114,18 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         """A picture of one row (SVG), some of its nodes and edges marked."""
         label = request.smiles or "graph"
         try:
-            drawn = await reader.drawing(request.row, request.nodes, request.edges)
+            async with asyncio.timeout(config.seconds):
+                drawn = await reader.drawing(request.row, request.nodes, request.edges)
+                if drawn:
+                    return Response(document(drawn, label), media_type=SVG)
+                (row,) = await reader.read([request.row])
+                if row.arrays is None:
+                    raise ValueError(row.reason)
+                svg = await reader.drawn(
+                    lambda place: graph_svg(engine.graphs([row]), request.nodes, request.edges, label, place)
+                )
         except ValueError as error:
             raise HTTPException(422, f"nothing to draw: {error}") from None
-        if drawn:
-            return Response(document(drawn, label), media_type=SVG)
-        (row,) = await reader.read([request.row])
-        if row.arrays is None:
-            raise HTTPException(422, f"nothing to draw: {row.reason}")
-        try:
-            async with asyncio.timeout(config.seconds), drawing:
-                svg = await asyncio.to_thread(graph_svg, engine.graphs([row]), request.nodes, request.edges, label)
         except TimeoutError:
             raise HTTPException(503, f"not drawn within {config.seconds:g} seconds", {"Retry-After": "30"}) from None
         return Response(svg, media_type=SVG)

@@ -4,7 +4,7 @@ import re
 
 from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
-from graphfnp.report.drawing import picture_graph, picture_structure
+from graphfnp.report.drawing import Place, picture_graph, picture_structure
 from graphfnp.report.inline import inline_svg
 from graphfnp.report.palette import THEME
 
@@ -12,9 +12,9 @@ STYLE = re.compile(r"""\sstyle=(["'])(?P<rules>[^"']*)\1""")
 FALLBACK = {variable: f"{variable[:-1]}, {colour})" for colour, variable in THEME.items()}
 
 
-def graph_svg(graphs: PackedGraphs, nodes: list[int], edges: list[tuple[int, int]], label: str) -> str:
-    """The first of the graphs, with some of its nodes and edges marked."""
-    return document(picture_graph(graphs, 0, nodes, edges or None).svg(), label)
+def graph_svg(graphs: PackedGraphs, nodes: list[int], edges: list[tuple[int, int]], label: str, place: Place) -> str:
+    """The first of the graphs, with some of its nodes and edges marked; ``place`` says where its nodes go."""
+    return document(picture_graph(graphs, 0, set(nodes), set(edges) or None, place).svg(), label)
 
 
 def structure_svg(structure: Structure, schema: Schema, label: str) -> str:

@@ -1,7 +1,7 @@
-"""Rows of requests read in processes that can be killed, in turns: nobody waits for another's slow rows."""
+"""Rows of requests read and drawn in processes that can be killed, in turns: nobody waits for another's slow rows."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +19,13 @@ from graphfnp.graphs.packed import PackedGraphs, Schema
 from graphfnp.graphs.structure import Structure
 from graphfnp.isolation.pool import Pool, Rows
 from graphfnp.isolation.process import Limits
+from graphfnp.report.drawing import Place
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.wire import GraphInput, structure_from_json
 
-DRAW = "graphfnp.report.molecule:draw_rows"
+DRAW, PLACE = "graphfnp.report.molecule:draw_rows", "graphfnp.report.layout:place_rows"
+PLACING = ("graphfnp.report.layout", "networkx", "scipy.optimize")  # what it imports
+PLACE_SECONDS = 4.0  # of the processor, to place the nodes of one graph; 120 in a row take one
 PIECE = 64  # rows that a process takes at a time
 
 
@@ -42,7 +45,8 @@ class Reader:
         self.schema, self.config, self.target = schema, config, target_of(schema)
         self.limits = Limits(config.row_seconds, config.row_megabytes)
         self.pool = Pool(self.limits, (*MODULES, "graphfnp.report.molecule"))
-        self.threads = self._threads()
+        self.places = Pool(Limits(PLACE_SECONDS, config.row_megabytes), PLACING)
+        self._start_threads()
         self.waiting = 0  # rows that were not read yet
 
     async def read(self, rows: Sequence[str | GraphInput], beside: Sequence[Mapping[str, float]] = ()) -> list[ReadRow]:
@@ -86,6 +90,16 @@ class Reader:
             raise ValueError(reason)
         return svg
 
+    async def drawn(self, draw: Callable[[Place], str]) -> str:
+        """What ``draw`` gives for a function that places nodes; ValueError if they are too much work to place."""
+        return await asyncio.get_running_loop().run_in_executor(self.drawers, draw, self._place)
+
+    def _place(self, num_nodes: int, edges: np.ndarray, width: float, height: float) -> np.ndarray:
+        work = self.places.run(PLACE, [[num_nodes, edges.tolist()]], [width, height])
+        if work.lost:
+            raise ValueError(work.lost[0].reason)
+        return work.in_order()[0][1].arrays["points"]
+
     def start(self) -> None:
         """One process before the first row comes; nobody waits for it."""
         if reads_smiles(self.schema):
@@ -93,12 +107,15 @@ class Reader:
 
     def close(self) -> None:
         """What is used again afterwards starts anew."""
-        self.threads.shutdown(wait=False, cancel_futures=True)
-        self.threads = self._threads()
+        for threads in (self.threads, self.drawers):
+            threads.shutdown(wait=False, cancel_futures=True)
+        self._start_threads()
         self.pool.close()
+        self.places.close()
 
-    def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.config.readers, thread_name_prefix="reader")
+    def _start_threads(self) -> None:
+        self.threads = ThreadPoolExecutor(self.config.readers, thread_name_prefix="reader")
+        self.drawers = ThreadPoolExecutor(1, thread_name_prefix="drawer")  # the others want answers meanwhile
 
     # ---------------------------------------------------------------- one row
 
