@@ -252,6 +252,29 @@ def test_threshold_is_fitted_stored_and_decides_rows(graphfnp, molecules: Path, 
     assert Run(new).model.decision.graphs == 24
 
 
+def test_threshold_says_of_a_file_what_calibrate_told_of_it(graphfnp, tmp_path: Path) -> None:
+    mine = pd.DataFrame({"smiles": [f"FC{'C' * n}{end}" for n in range(30) for end in ("C(=O)O", "CO", "CBr")]})
+    label = [37 * row % 100 < 20 + 30 * (row % 3) for row in range(len(mine))]  # bromides oftener than acids
+    mine["kind"] = ["permeable" if one else "non-permeable" for one in label]
+    mine.to_csv(tmp_path / "mine.csv", index=False)
+    arguments = [
+        "calibrate",
+        "bbbp",
+        tmp_path / "mine.csv",
+        "--label",
+        "kind",
+        "--kind",
+        "isotonic",
+        "--out",
+        tmp_path / "new",
+    ]
+    told = json.loads(graphfnp(*arguments, "--cost-fp", 1, "--cost-fn", 1, "--json").out)["decision"]
+    rows = json.loads(graphfnp("predict", tmp_path / "new", tmp_path / "mine.csv", "--json").out)
+    said = [one for row, one in zip(rows, label, strict=True) if row["decision"] == "permeable"]
+    assert told["said"] == len(said) > 0
+    assert told["precision"] == pytest.approx(sum(said) / len(said))
+
+
 def test_rows_to_test_are_picked_in_order_with_their_columns(graphfnp, molecules: Path, tmp_path: Path) -> None:
     table = pd.DataFrame({"smiles": ["CCO", "no molecule", "CCN", "c1ccccc1", "CCCO"], "name": list("abcde")})
     table.to_csv(tmp_path / "in.csv", index=False)

@@ -39,6 +39,18 @@ def test_graphs_of_one_probability_are_said_together():
     assert Rule(precision=0.9).threshold(np.array([0.8, 0.8, 0.3]), np.array([1, 0, 1])) is None
 
 
+def test_probabilities_that_differ_by_rounding_alone_are_said_together():
+    raked = np.array([0.73705530, 0.73705524, 0.73705518, 0.2])  # one level of an isotonic curve
+    assert Rule(precision=0.9).threshold(raked, np.array([1, 0, 1, 0])) is None
+    assert Rule(precision=0.6).threshold(raked, np.array([1, 0, 1, 0])) == pytest.approx((raked[2] + 0.2) / 2)
+
+
+def test_class_that_silence_is_cheaper_than_is_never_said_even_at_1():
+    found = fit_decision(said([1.0, 1.0, 1.0, 0.0], [0, 0, 0, 1]), Rule(cost_fp=9, cost_fn=1))
+    assert found.told(("no", "yes")).startswith("yes is never said (90% interval ")
+    assert found.scores(said([1.0, 0.5], [1, 0]))["said"] == 0
+
+
 def test_scores_of_a_decision_by_hand():
     found = Decision(1, 0.5, (0.4, 0.6), "precision 75 %", 6, 0.5)
     assert found.says(said(P, Y).probabilities).tolist() == [1, 1, 1, 1, 0, 0]

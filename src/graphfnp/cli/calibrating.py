@@ -17,6 +17,7 @@ from graphfnp.cli.console import out as console
 from graphfnp.cli.inputs import mix_line, unseen_graphs
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json
+from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
 from graphfnp.prediction.calibration import Kind
@@ -60,13 +61,16 @@ def calibrate_run(
         )  # fmt: skip
     facts: dict[str, Any] = {}
     if source is None:
-        model, judged = run.model, predict(run.model, run.dataset(data).validation, seed=seed)
+        model, graphs = run.model, run.dataset(data).validation
     else:
-        model, judged, facts = _refitted(run, source, chosen, conformal_share, options, seed, data)
-    if rule is not None:
-        model = replace(model, decision=fit_decision(judged, rule, _position(model, positive), seed))
+        model, graphs, facts = _refitted(run, source, chosen, conformal_share, options, seed, data)
+    facts["decision"] = None
+    if rule is not None:  # on the scale of the very model that will decide: every fit has another
+        judged = predict(model, graphs, seed=seed)
+        fitted = fit_decision(judged, rule, _position(model, positive), seed)
+        model = replace(model, decision=fitted)
+        facts["decision"] = {**fitted.to_json(), **fitted.scores(judged)}
     decision, place = model.decision, target or run.folder
-    facts["decision"] = None if decision is None else {**decision.to_json(), **decision.scores(judged)}
     facts["run"] = str(place)
     _write(model, run.folder, place, source)
     if as_json:
@@ -78,13 +82,13 @@ def calibrate_run(
         say(mix_line(model), "dim", console)
         say(f"sets: {facts['conformal']['guarantee']}", "dim", console)
     if decision is not None:
-        said, (low, high) = facts["decision"], facts["decision"]["precision_interval"] or (None, None)
-        say(
-            f"decision: {decision.told(model.classifier.schema.class_names)}; it is said of {said['said']} of them, "
-            f"{percent(said['precision'])} rightly (90 % interval {percent(low)} to {percent(high)}), and finds "
-            f"{percent(said['recall'])}",
-            console=console,
-        )
+        said, told = facts["decision"], "none of them"
+        if said["said"]:
+            low, high = (percent(end) for end in said["precision_interval"])
+            told = f"{said['said']} of them, {percent(said['precision'])} rightly (90 % interval {low} to {high}), and "
+            told += f"finds {percent(said['recall'])}"
+        say(f"decision: {decision.told(model.classifier.schema.class_names)}; it is said of {told}", console=console)
+        say("these are the graphs that it was chosen on, which flatters", "dim", console)
     say(f"run     {place}", console=console)
     say(f"measure it on its test part: graphfnp evaluate {place}", "dim", console)
     if (place / PAGE).is_file():
@@ -97,8 +101,8 @@ def calibrate_run(
 
 def _refitted(
     run: Run, source: str, kind: Kind, share: float, options: Mapping[str, Any], seed: int, data: Path | None
-) -> tuple[TrainedModel, Predictions, dict[str, Any]]:
-    """The model with calibration and sets for these graphs, what it says of each left out, and the measures of that."""
+) -> tuple[TrainedModel, PackedGraphs, dict[str, Any]]:
+    """The model with calibration and sets for these graphs, the graphs, and measures of it on each of them left out."""
     if source == run.plan.dataset:
         raise InvalidConfig(
             f"{source}, which the run was trained on",
@@ -124,7 +128,7 @@ def _refitted(
         "label_mix": assumed_mix(fitted),
         "left_out": left_out,
     }
-    return fitted, after, facts
+    return fitted, graphs, facts
 
 
 def _position(model: TrainedModel, positive: str | None) -> int:

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidConfig, InvalidGraphs
+from graphfnp.prediction.conformal import TIE
 from graphfnp.prediction.predictions import Predictions
 
 ROUNDS = 1000  # of the bootstrap
 INTERVAL = 0.9  # of the threshold, and of the precision at it
+NEVER = 1.0  # the threshold of a class that is not said, however probable
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ class Rule:
         """Of candidates midway between probabilities: the lowest that keeps the precision, or that of least cost."""
         order = np.argsort(-probability, kind="stable")
         falling, hits = probability[order], positive[order].cumsum()
-        ends = np.append(falling[1:] < falling[:-1], True)  # graphs of one probability are said together
-        said, hits, falling = np.arange(1, len(order) + 1)[ends], hits[ends], falling[ends]
+        ends = np.append(falling[:-1] - falling[1:] > TIE, True)  # graphs of one probability are said together
+        said, hits = np.arange(1, len(order) + 1)[ends], hits[ends]
+        highest, lowest = falling[np.append(True, ends[:-1])], falling[ends]  # of each such group
         if self.precision is not None:
             enough = np.where(hits / said >= self.precision)[0]
             if not len(enough):
@@ -54,9 +57,9 @@ class Rule:
             cost = self.cost_fp * (said - hits) + self.cost_fn * (positive.sum() - hits)
             last = int(np.argmin(cost))
             if self.cost_fn * positive.sum() < cost[last]:
-                return 1.0  # silence is cheaper
-        below = falling[last + 1] if last + 1 < len(falling) else 0.0
-        return float((falling[last] + below) / 2)
+                return NEVER  # silence is cheaper
+        below = highest[last + 1] if last + 1 < len(highest) else 0.0
+        return float((lowest[last] + below) / 2)
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,15 @@ class Decision:
 
     def says(self, probabilities: Tensor) -> Tensor:
         """[N]: the class said, for probabilities [N, 2]."""
-        yes = probabilities[:, self.positive] >= self.threshold
+        yes = (probabilities[:, self.positive] >= self.threshold) & (self.threshold < NEVER)
         return torch.where(yes, self.positive, 1 - self.positive)
 
     def told(self, class_names: tuple[str, ...]) -> str:
         low, high = self.interval
+        from_on = "never said" if self.threshold == NEVER else f"said from p = {self.threshold:.3f} on"
         return (
-            f"{class_names[self.positive]} is said from p = {self.threshold:.3f} on ({INTERVAL:.0%} interval {low:.3f} "
-            f"to {high:.3f}), for {self.rule}, by {self.graphs} held-out graphs, {self.share:.0%} of that class"
+            f"{class_names[self.positive]} is {from_on} ({INTERVAL:.0%} interval {low:.3f} to {high:.3f}), for "
+            f"{self.rule}, by {self.graphs} held-out graphs, {self.share:.0%} of that class"
         )
 
     def scores(self, predictions: Predictions) -> dict[str, Any]:
@@ -127,6 +131,6 @@ def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: 
     random = np.random.default_rng(seed)
     samples = (random.integers(len(truth), size=len(truth)) for _ in range(ROUNDS))
     drawn = [rule.threshold(probability[sample], truth[sample]) for sample in samples]
-    found = np.array([1.0 if one is None else one for one in drawn])  # none keeps it: nothing is said
+    found = np.array([NEVER if one is None else one for one in drawn])  # none keeps it: nothing is said
     low, high = np.quantile(found, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
     return Decision(positive, threshold, (float(low), float(high)), str(rule), len(known), float(truth.mean()))
