@@ -223,7 +223,7 @@ def test_the_map_of_the_code_names_every_room() -> None:
 
 def walks() -> dict[str, list[str]]:
     """The lists under "Four walks" in docs/architecture.md, as modules."""
-    text = (DOCS / "architecture.md").read_text().split("## Four walks")[1].split("\n## ")[0]
+    text = (DOCS / "architecture.md").read_text().split("## Four reading paths")[1].split("\n## ")[0]
     parts = re.findall(r"^\*\*(.+?)\*\*\n\n((?:\d+\. .*\n)+)", text, re.MULTILINE)
     return {
         name: [

@@ -1,4 +1,4 @@
-"""GraphFNP: graph classification that knows what it does not know, and can draw why.
+"""GraphFNP: graph classification with calibrated uncertainty and explanations.
 
 Everything a script needs is here by name, and imported when it is first asked for: ``import graphfnp`` stays fast.
 """

@@ -36,7 +36,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 app = typer.Typer(
     name="graphfnp",
-    help="Graph classification that knows what it does not know, and can draw why.",
+    help="Graph classification with calibrated uncertainty and explanations.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -65,7 +65,7 @@ def graphfnp(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Graph classification that knows what it does not know, and can draw why."""
+    """Graph classification with calibrated uncertainty and explanations."""
 
 
 METHODS = "graphfnp, paper (the literal method), no-rationales (the control), graphfnp-forest (beside a forest), "

@@ -62,7 +62,7 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
 
     app = bare_app(
         config, telemetry, "index", "main.js", title=f"GraphFNP: {card['name']}", version=card["id"], lifespan=lifespan,
-        description="Graph classification that knows what it does not know, and can draw why.", draining=draining,
+        description="Graph classification with calibrated uncertainty and explanations.", draining=draining,
     )  # fmt: skip
 
     async def answered(kind: str, request: RowsRequest, http: Request) -> dict[str, Any]:
