@@ -21,6 +21,7 @@ from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import (
     Explanations,
     edges_of_nodes,
+    explanation_records,
     explanation_subgraphs,
     kept_edges,
     nodes_of_edges,
@@ -31,6 +32,7 @@ from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.pointers import position_within
+from graphfnp.graphs.pyg import from_data_list
 from graphfnp.methods.registry import make_classifier
 from graphfnp.networks.k_means import k_means
 from tiny_graphs import packed, shapes, small
@@ -118,6 +120,14 @@ def test_degrees_of_a_subgraph_are_counted_anew() -> None:
     assert parts.node_ptr.diff().tolist() == [5, 5]
     assert parts.x[:5, 0].tolist() == [2] * 5  # the cycle alone
     assert sorted(parts.x[5:, 0].tolist()) == [2, 2, 2, 3, 3]  # the house alone
+
+
+def test_a_record_has_every_edge_of_a_directed_graph() -> None:
+    down = [Data(x=torch.zeros(3, 1).long(), edge_index=torch.tensor([[2, 1], [1, 0]]), y=y) for y in (0, 1)]
+    graphs = from_data_list(down)
+    record = explanation_records(graphs, explained(graphs, [0.25, 0.75] * 2), [4, 5])[1]
+    assert record["edges"] == [[0, 1, 0.25], [1, 2, 0.75]]
+    assert record["kept"] == [[1, 2]]
 
 
 def test_an_explanation_outside_zero_and_one_is_refused() -> None:
