@@ -262,6 +262,30 @@ def test_what_cannot_be_explained_of_a_model_of_ones_own_is_refused(
         explain(OfOneLayer(scores), graphs, "subgraphx", target=wanted, returns="raw")
 
 
+def test_a_model_that_takes_one_graph_at_a_time_is_explained_so() -> None:
+    class Alone(OfOneLayer):
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
+            return super().forward(x, edge_index)
+
+    graphs = [Data(x=torch.ones(3, 2), edge_index=PATH)] * 3
+    found = explain(Alone(), graphs, PGExplainer(PGExplainerConfig(epochs=1)), returns="raw", batch_size=1)
+    assert found.edge_mask.shape == (12,)
+
+
+@pytest.mark.parametrize("name", ["gnn-explainer", "pg-explainer"])
+def test_a_model_whose_messages_no_mask_can_weigh_is_refused_with_a_way_out(name: str) -> None:
+    class OfNodes(OfOneLayer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Linear(2, 4)  # type: ignore[assignment]
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+            return self.head(global_mean_pool(self.conv(x), batch))
+
+    with pytest.raises(GraphFNPError, match="subgraphx or gstarx"):
+        explain(OfNodes(), [Data(x=torch.ones(3, 2), edge_index=PATH)], name, returns="raw")
+
+
 @pytest.mark.parametrize("target", [torch.tensor([1, 0, 1]), [1, 0, 1], np.array([1, 0, 1])])
 def test_a_class_that_is_given_is_the_one_explained(target: Any) -> None:
     graphs = [Data(x=torch.ones(3, 2), edge_index=PATH)] * 3
