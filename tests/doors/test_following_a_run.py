@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -130,3 +131,6 @@ def test_small_file_is_trained_for_enough_epochs_to_learn_and_the_run_says_so(tm
     assert run.plan.training.epochs == 100
     assert "training.epochs=100" in run.plan.command
     assert json.loads((tmp_path / "run/metrics.json").read_text())["accuracy"] == 1
+    usual = replace(run.plan, training=replace(run.plan.training, epochs=TrainingConfig.epochs))
+    said(capsys, *shlex.split(usual.command)[1:], "-o", tmp_path / "usual", "--no-report")
+    assert Run(tmp_path / "usual").plan.training.epochs == 30, "chosen, as it was: it is in the command"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -369,6 +370,14 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
         assert pages[f"results-{name}.md"].startswith(f"# {table.title}\n")
     assert all(f"**{name}**" in opening for name in COLUMNS)
     assert "| vanilla |" in pages["results-calibration.md"]
+
+
+def test_the_results_page_does_not_count_cells_of_earlier_code_among_those_of_the_present(tmp_path):
+    cell = Cell("bbbp", "gcn", "swag", 0)
+    results = results_of(tmp_path, cell, replace(cell, seed=1))
+    results.records["0" * 16] = {**results[cell], "revision": 0}
+    assert "2 cells, each one" in (said := documents(results)["results.md"].splitlines()[2])
+    assert "1 of earlier code are kept and stand in no table" in said
 
 
 def test_the_results_page_says_what_doubt_gains_and_costs(tmp_path):

@@ -21,6 +21,7 @@ from graphfnp.explainers.explain import explain
 from graphfnp.explainers.explanations import (
     Explanations,
     edges_of_nodes,
+    explanation_records,
     explanation_subgraphs,
     kept_edges,
     nodes_of_edges,
@@ -31,6 +32,7 @@ from graphfnp.explainers.gnn_explainer import GNNExplainer
 from graphfnp.explainers.pg_explainer import MOTIFS, PGExplainer, PGExplainerConfig, pg_settings
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.pointers import position_within
+from graphfnp.graphs.pyg import from_data_list
 from graphfnp.methods.registry import make_classifier
 from graphfnp.networks.k_means import k_means
 from tiny_graphs import packed, shapes, small
@@ -118,6 +120,14 @@ def test_degrees_of_a_subgraph_are_counted_anew() -> None:
     assert parts.node_ptr.diff().tolist() == [5, 5]
     assert parts.x[:5, 0].tolist() == [2] * 5  # the cycle alone
     assert sorted(parts.x[5:, 0].tolist()) == [2, 2, 2, 3, 3]  # the house alone
+
+
+def test_a_record_has_every_edge_of_a_directed_graph() -> None:
+    down = [Data(x=torch.zeros(3, 1).long(), edge_index=torch.tensor([[2, 1], [1, 0]]), y=y) for y in (0, 1)]
+    graphs = from_data_list(down)
+    record = explanation_records(graphs, explained(graphs, [0.25, 0.75] * 2), [4, 5])[1]
+    assert record["edges"] == [[0, 1, 0.25], [1, 2, 0.75]]
+    assert record["kept"] == [[1, 2]]
 
 
 def test_an_explanation_outside_zero_and_one_is_refused() -> None:
@@ -250,6 +260,30 @@ def test_what_cannot_be_explained_of_a_model_of_ones_own_is_refused(
     wanted = None if target is None else torch.tensor(target)
     with pytest.raises(GraphFNPError, match=re.escape(told)):
         explain(OfOneLayer(scores), graphs, "subgraphx", target=wanted, returns="raw")
+
+
+def test_a_model_that_takes_one_graph_at_a_time_is_explained_so() -> None:
+    class Alone(OfOneLayer):
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:  # type: ignore[override]
+            return super().forward(x, edge_index)
+
+    graphs = [Data(x=torch.ones(3, 2), edge_index=PATH)] * 3
+    found = explain(Alone(), graphs, PGExplainer(PGExplainerConfig(epochs=1)), returns="raw", batch_size=1)
+    assert found.edge_mask.shape == (12,)
+
+
+@pytest.mark.parametrize("name", ["gnn-explainer", "pg-explainer"])
+def test_a_model_whose_messages_no_mask_can_weigh_is_refused_with_a_way_out(name: str) -> None:
+    class OfNodes(OfOneLayer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Linear(2, 4)  # type: ignore[assignment]
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+            return self.head(global_mean_pool(self.conv(x), batch))
+
+    with pytest.raises(GraphFNPError, match="subgraphx or gstarx"):
+        explain(OfNodes(), [Data(x=torch.ones(3, 2), edge_index=PATH)], name, returns="raw")
 
 
 @pytest.mark.parametrize("target", [torch.tensor([1, 0, 1]), [1, 0, 1], np.array([1, 0, 1])])

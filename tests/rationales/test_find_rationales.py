@@ -13,11 +13,13 @@ from graphfnp.graphs.packed import Schema
 from graphfnp.graphs.pyg import from_data_list
 from graphfnp.graphs.structure import Structure
 from graphfnp.kinds.kind_of import kind_of
+from graphfnp.methods.rationales import Rationales
 from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig, decoding_for
 from graphfnp.rationales.explain import explain_by_rationales
 from graphfnp.rationales.find import find_rationales
+from graphfnp.rationales.records import same_as
 from tiny_graphs import small
 
 FEW = {"candidates": 12}
@@ -61,6 +63,13 @@ def test_nodes_of_several_categories_keep_them_in_rationales_which_are_parts_of_
     }
     assert find_rationales(model, None, 0).structures == (None,) * 4  # the decoder alone draws no such nodes
     assert explain_by_rationales(model, find_rationales(model), graphs).places == ({},) * 8
+
+
+def test_two_parts_of_one_shape_are_the_same_only_with_the_same_features() -> None:
+    x, edges = torch.tensor([[0, 1], [1, 1], [0, 0]]), ((0, 1, 0), (1, 2, 0))
+    one, other = (Structure((0, 0, 0), edges, features) for features in (x, x.flip(0)))
+    found = Rationales(torch.zeros(3, 2), torch.zeros(3, dtype=torch.long), (one, other, Structure((0,) * 3, edges, x)))
+    assert [same_as(found, number) for number in range(3)] == [None, None, 1]
 
 
 def test_restored_charges_must_cancel() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from graphfnp.experiments.cell import Cell
 from graphfnp.experiments.claims import OURS, claims, places
 from graphfnp.experiments.figures import draw
 from graphfnp.experiments.outstanding import outstanding
@@ -61,9 +62,11 @@ def sentences(results: Results) -> list[str]:
             "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
         ]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
+    current = sum(Cell.from_json(record).key == key for key, record in results.records.items())
+    earlier = len(results.records) - current
     said = [
-        f"All {len(results.records)} cells, each one training or one explainer, were run by one rule, in which no test "
-        "score chooses anything."
+        f"{current} cells, each one training or one explainer, were run by one rule, in which no test score chooses "
+        "anything" + (f"; {earlier} of earlier code are kept and stand in no table." if earlier else ".")
     ]
     raw, soft = (places(results, measure) for measure in ("nll_raw", "nll"))
     if soft:
@@ -112,8 +115,8 @@ def _rules() -> str:
     return f"""## How to read the tables
 
 `graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers,
-`graphfnp table --write docs/results.md` writes these pages. The command of every cell is in `results/cells/*.jsonl`,
-under `provenance`.
+`graphfnp table --write docs/results.md` writes these pages. The command of every training is in
+`results/cells/*.jsonl`, under `provenance`; where it names no epochs, add `--epochs {RECIPE["epochs"]}`.
 
 Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;
 learning rate of {{{rates}}} and one further value of one setting of the method by the mean validation NLL over the

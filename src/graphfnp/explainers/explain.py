@@ -131,8 +131,6 @@ def parts(
     model: nn.Module, graphs: Graphs, batch_size: int, generator: torch.Generator | None = None
 ) -> Iterator[Part]:
     """The graphs as arguments of the model, some at a time; shuffled if a generator is given."""
-    taken = inspect.signature(model.forward).parameters
-    takes_all = any(parameter.kind == parameter.VAR_KEYWORD for parameter in taken.values())
     device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
     if isinstance(graphs, PackedGraphs):
         batches: Iterable[Any] = graphs.batches(batch_size, generator, NODE_BUDGET)
@@ -142,7 +140,7 @@ def parts(
     for batch in batches:
         batch = batch.to(device)
         offered = {"batch": batch.batch, "edge_attr": batch.edge_attr}
-        others = {k: v for k, v in offered.items() if v is not None and (takes_all or k in taken)}
+        others = {k: v for k, v in offered.items() if v is not None and _takes(model, k)}
         if batch.num_graphs > 1 and "batch" not in others:
             raise InvalidConfig(
                 f"a {type(model).__name__} whose forward takes no batch",
@@ -152,6 +150,11 @@ def parts(
         yield Part(batch.x, batch.edge_index, others, batch.num_graphs)
 
 
+def _takes(model: nn.Module, argument: str) -> bool:
+    taken = inspect.signature(model.forward).parameters
+    return argument in taken or any(parameter.kind == parameter.VAR_KEYWORD for parameter in taken.values())
+
+
 def _named(name: str) -> Named:
     if name not in EXPLAINERS:
         raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join(EXPLAINERS)}", "choose one of these")
@@ -159,10 +162,11 @@ def _named(name: str) -> Named:
 
 
 def _learning_batches(facade: Explainer, graphs: Graphs, seed: int) -> list[tuple[Tensor, Tensor, Tensor, dict]]:
-    shuffled = parts(facade.model, graphs, LEARNING_BATCH, stream(seed, "explainer batches"))
+    size = LEARNING_BATCH if _takes(facade.model, "batch") else 1
+    shuffled = parts(facade.model, graphs, size, stream(seed, "explainer batches"))
     return [
         (part.x, part.edge_index, _predicted(facade, part), part.others)
-        for part in islice(shuffled, LEARNING_GRAPHS // LEARNING_BATCH)
+        for part in islice(shuffled, LEARNING_GRAPHS // size)
     ]
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from graphfnp.errors import InvalidGraphs
-from graphfnp.graphs.edges import edge_pairs, pair_mean
+from graphfnp.graphs.edges import edge_pairs, neighbours_once, pair_mean
 from graphfnp.graphs.packed import PackedGraphs, rows_of
 from graphfnp.graphs.pointers import pointers, rank_within
 
@@ -129,9 +129,8 @@ def explanation_records(graphs: PackedGraphs, explanations: Explanations, rows: 
     records = []
     for g, row in enumerate(rows):
         nodes, edges = (slice(int(ptr[g]), int(ptr[g + 1])) for ptr in (graphs.node_ptr, graphs.edge_ptr))
-        source, target = graphs.edge_index[:, edges].long()
-        once = torch.where(source < target)[0]
-        pairs = list(zip(source[once].tolist(), target[once].tolist(), strict=True))
+        between, once = neighbours_once(graphs.edge_index[:, edges])
+        pairs = between.T.tolist()
         masks = explanations.edge_mask[edges][once].tolist()
         records.append(
             {
@@ -141,7 +140,7 @@ def explanation_records(graphs: PackedGraphs, explanations: Explanations, rows: 
                 "edges": [[i, j, round(mask, 6)] for (i, j), mask in zip(pairs, masks, strict=True)],
                 "nodes": [round(mask, 6) for mask in explanations.node_mask[nodes].tolist()],
                 "kept_nodes": torch.where(nodes_kept[nodes])[0].tolist(),
-                "kept": [list(pairs[k]) for k in torch.where(kept[edges][once])[0].tolist()],
+                "kept": [pairs[k] for k in torch.where(kept[edges][once])[0].tolist()],
             }
         )
     return records

@@ -11,7 +11,7 @@ from torch_geometric.explain.config import MaskType
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explanations import symmetric
-from graphfnp.explainers.untouched import untouched
+from graphfnp.explainers.untouched import check_messages, untouched
 from graphfnp.graphs.pointers import position_within
 from graphfnp.randomness import isolated, stream
 
@@ -42,6 +42,8 @@ class GNNExplainer(PyGGNNExplainer):
             )
         if not edge_index.shape[1] and self.explainer_config.node_mask_type is None:
             return Explanation(edge_mask=torch.zeros(0, device=x.device))  # nothing to learn
+        if self.explainer_config.edge_mask_type is not None:
+            check_messages(model)
         with untouched(model), isolated(self.seed):
             found = super().forward(model, x, edge_index, target=target, index=index, **others)
         if "edge_mask" in found:

@@ -80,7 +80,8 @@ def interpreter_rationales(
 
     max E[log p(class | G) + mu cos(embedding of G, mean embedding of the class)] - penalties for edges beyond the
     budget and beyond what nodes bear in training graphs (for molecules their valence). Forward passes see real graphs;
-    the gradient is that of the concrete relaxation.
+    the gradient is that of the concrete relaxation. The paper has the class's logit in place of log p, norms of the
+    parameters, and a term for connected graphs, in place of which the largest piece is taken.
     """
     config = config or GNNInterpreterConfig()
     blocks = BuildingBlocks.of(graphs, distinct_features=True)

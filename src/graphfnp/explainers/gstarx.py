@@ -16,7 +16,12 @@ from graphfnp.randomness import derive_seed
 
 @dataclass(frozen=True)
 class GStarXConfig:
-    """The published settings; tau (.01) is not among them, because the limit of the associated games is exact here."""
+    """The published settings, but for three things.
+
+    tau (.01) is not among them, because the limit of the associated games is exact here. A probability is less that of
+    no node, where ``norm_prob`` takes off the mean over test graphs. Games are connected sets, where the public code
+    draws nodes anywhere in the graph.
+    """
 
     max_sample_size: int = 10  # nodes of one game; a larger graph is covered by one game around each node
     sparsity: float = 0.5  # the share of nodes the answer must leave out

@@ -12,7 +12,7 @@ from torch_geometric.explain import PGExplainer as PyGPGExplainer
 from torch_geometric.explain.config import ExplanationType, ModelTaskLevel
 
 from graphfnp.explainers.explanations import symmetric
-from graphfnp.explainers.untouched import untouched
+from graphfnp.explainers.untouched import check_messages, untouched
 from graphfnp.graphs.packed import Schema
 from graphfnp.networks.backbone import Backbone, ModuleBackbone
 from graphfnp.randomness import isolated, stream
@@ -69,6 +69,7 @@ class PGExplainer(PyGPGExplainer):
 
     def fit(self, model: nn.Module, batches: Sequence[tuple[Tensor, Tensor, Tensor, dict[str, Any]]]) -> None:
         """Learn on batches of (x, edge_index, target, other arguments of the model), in a new order every epoch."""
+        check_messages(model)
         with untouched(model):  # its node states do not change while this learns
             states = [self._get_embeddings(model, x, edge_index, **others) for x, edge_index, _, others in batches]
             for epoch in range(self.epochs):

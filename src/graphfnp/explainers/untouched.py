@@ -8,6 +8,18 @@ from torch import nn
 from torch_geometric.explain.algorithm.utils import clear_masks
 from torch_geometric.nn import MessagePassing
 
+from graphfnp.errors import InvalidConfig
+
+
+def check_messages(model: nn.Module) -> None:
+    """InvalidConfig for a model in which a mask of edges would weigh nothing."""
+    if not any(isinstance(module, MessagePassing) for module in model.modules()):
+        raise InvalidConfig(
+            f"masks of edges for a {type(model).__name__} without layers of PyG that pass messages",
+            "layers that are a torch_geometric.nn.MessagePassing",
+            "choose subgraphx or gstarx, which leave nodes out",
+        )
+
 
 @contextmanager
 def untouched(model: nn.Module) -> Iterator[None]:

@@ -121,6 +121,8 @@ def xgnn_rationales(
 
     Reward of an action: p(class) - 1/classes of the graph, + alpha times the same averaged over roll-outs of the
     policy; -1 if it breaks a rule (a node's room, or an edge that is there). Actions of negative reward are taken back.
+    The public code adds .1 for every action that is allowed, momentum and weight decay, ends a roll-out that breaks a
+    rule with -.1 (here that step is left out), and shows the last graph instead of the surest.
     """
     config = config or XGNNConfig()
     blocks = BuildingBlocks.of(graphs)

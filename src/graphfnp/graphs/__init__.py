@@ -3,7 +3,8 @@
 PUBLIC = {  # what other packages may use, by module
     "descriptors": "RDKIT RDKIT_NAMES check_columns columns_in descriptor_list row_values table_values "
     "width_of with_values",
-    "edges": "DEGREE_SIZE Integers TidyEdges degree_feature edge_pairs global_edges pair_mean tidy_edges",
+    "edges": "DEGREE_SIZE Integers TidyEdges degree_feature edge_pairs global_edges neighbours_once pair_mean "
+    "tidy_edges",
     "fingerprints": "Fingerprints batch_fingerprints fingerprints",
     "labels": "label_numbers",
     "matching": "matching",

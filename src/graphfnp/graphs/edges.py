@@ -62,6 +62,18 @@ def pair_mean(values: Tensor, pair: Tensor, count: int) -> Tensor:
     return sums / torch.bincount(pair, minlength=count).clamp(min=1)
 
 
+def neighbours_once(edge_index: Tensor) -> tuple[Tensor, Tensor]:
+    """[2, pairs] with the lower node first, every two neighbours once; and the number of the edge that stands for them.
+
+    That is the edge from the lower node or, where it goes one way only, the other.
+    """
+    source, target = edge_index.long()
+    size = int(edge_index.max()) + 1 if edge_index.numel() else 0
+    is_alone = ~torch.isin(target * size + source, source * size + target)
+    once = torch.where((source < target) | ((source > target) & is_alone))[0]
+    return edge_index[:, once].long().sort(0).values, once
+
+
 EXACT = 16  # degrees 0..15 are told apart; above, two bins for every doubling
 DEGREE_SIZE = EXACT + 2 * 12  # degrees up to 2**16
 

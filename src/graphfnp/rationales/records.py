@@ -47,7 +47,9 @@ def same_as(rationales: Rationales, number: int) -> int | None:
 
 
 def _same(one: Structure, other: Structure) -> bool:
-    return (one.node_type, one.edges, one.names) == (other.node_type, other.edges, other.names)
+    if (one.node_type, one.edges, one.names) != (other.node_type, other.edges, other.names):
+        return False
+    return bool(one.names) or one.x is None or other.x is None or one.x.equal(other.x)
 
 
 def _record(

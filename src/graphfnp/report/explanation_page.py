@@ -6,6 +6,7 @@ from typing import Any
 
 from graphfnp.errors import percent, sentence
 from graphfnp.files import write_json
+from graphfnp.graphs.edges import neighbours_once
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.problem import Problem
 from graphfnp.methods.contract import with_rationales
@@ -49,8 +50,10 @@ def explanation_records(
     score, records = found.edge_score, []
     for graph in range(len(graphs)):
         start, end = graphs.edge_ptr[graph : graph + 2].tolist()
-        pairs = graphs.edge_index[:, start:end].T.tolist()
-        edges = [[a, b, round(float(score[start + k]), 4)] for k, (a, b) in enumerate(pairs) if a < b]
+        pairs, once = neighbours_once(graphs.edge_index[:, start:end])
+        edges = [
+            [a, b, round(one, 4)] for (a, b), one in zip(pairs.T.tolist(), score[start:end][once].tolist(), strict=True)
+        ]
         row, weight = found.correlation[graph], found.weight[graph]
         records.append({
             "graph": numbers[graph] if numbers else graph,

@@ -53,8 +53,8 @@ class Plan:
 
     @property
     def command(self) -> str:
-        """The shell command that runs this plan again."""
-        default = to_json(TrainingConfig())
+        """The shell command that runs this plan again; with its epochs, as ``train`` takes more for few graphs."""
+        default = {**to_json(TrainingConfig()), "epochs": None}
         chosen = {f"training.{k}": v for k, v in to_json(self.training).items() if v != default[k]}
         words = ["graphfnp", "train", self.dataset, "--method", self.method, "--seed", str(self.seed)]
         for name, value in self.data_options.items():
