@@ -12,7 +12,7 @@ import torch
 import typer
 
 from graphfnp.cli.console import err, metrics_table, note, out, say
-from graphfnp.cli.inputs import checked_rows, model_for_mix, unseen_graphs
+from graphfnp.cli.inputs import check_no_source_needed, checked_rows, model_for_mix, unseen_graphs
 from graphfnp.cli.progress import training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
@@ -203,6 +203,10 @@ def evaluate_run(
     run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
+    if source is None:
+        check_no_source_needed(options)
+    elif part != "test":
+        raise InvalidConfig(f"--part {part} beside {source}", "a part of the run's own data", "leave one of them out")
     dataset, seed = run.dataset(data) if source is None else None, run.plan.seed
     if dataset is not None and not len(getattr(dataset.split, part)):
         there = [one for one in PARTS if len(getattr(dataset.split, one))]
