@@ -1,5 +1,6 @@
-"""Files written in one atomic step: anything, bytes, JSON, and tensors with a JSON record."""
+"""Files written in one atomic step: anything, bytes, JSON, and tensors with a JSON record; and held by one process."""
 
+import errno
 import hashlib
 import json
 import os
@@ -9,11 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked
+    fcntl = None  # type: ignore[assignment]
+
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from graphfnp.errors import InvalidRun
+
+_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # file systems that know no locks
 
 
 @contextmanager
@@ -78,3 +86,22 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
         raise InvalidRun(
             f"{path}: {error}", "a complete safetensors file", "it may be truncated: copy it again or train again"
         ) from error
+
+
+@contextmanager
+def locked(path: Path, target: Path | str) -> Iterator[None]:
+    """Two processes at one output would write over each other."""
+    if path.is_symlink():
+        raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
+    with open(path, "w") as file:
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # who had it has ended, and taken it away
+                raise BlockingIOError
+        except OSError as error:
+            if error.errno not in _UNLOCKABLE:
+                raise InvalidRun(
+                    f"{target}, which another process is writing now", "an output of its own", "wait, or choose another"
+                ) from None
+        yield

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from run_command import said
 
+from graphfnp.cli.commands import LOCK
+from graphfnp.files import locked
 from graphfnp.rationales.store import DECODED
-from graphfnp.runs.run import PAGE
+from graphfnp.runs.run import PAGE, Run
 
 TINY = ["--epochs", 1, "--split", "part", "--set", "backbone.width=8", "--set", "decoder.width=8"]
 
@@ -25,3 +27,15 @@ def test_a_run_that_is_overwritten_keeps_no_page_and_no_rationales_of_the_model_
     page = (folder / "rationales" / "gallery.html").read_text()
     assert "Held-out graphs and rationales" in page  # there is no test part
     assert (folder / DECODED).read_bytes() != before
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with locked(folder / LOCK, folder):
+        _, told = said(capsys, "train", "ba2motifs", "-o", folder, "--limit", 20, *TINY[:2], code=2)
+    assert "which another process is writing now" in told
+    (folder / LOCK).write_text("")  # of one that was killed
+    said(capsys, "train", "ba2motifs", "-o", folder, "--limit", 20, *TINY[:2], *TINY[4:], "--no-report")
+    assert Run(folder).model.provenance is not None
+    assert not (folder / LOCK).exists()

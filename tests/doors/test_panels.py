@@ -1,6 +1,7 @@
 """Panels at the doors: several models in one pass, one trained for each endpoint, and several SMILES at once."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.multioutput import MultiOutputClassifier
 import graphfnp
 from graphfnp.chemistry import reading
 from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.runs.bundles import open_run
+from graphfnp.runs.card import model_card
 from graphfnp.runs.panel import endpoint_folders, open_panel, write_panel
-from graphfnp.runs.run import PANEL
+from graphfnp.runs.run import PANEL, Run
 from graphfnp.scoring import scorer
 from graphfnp.scoring.score_file import score_file
 
@@ -42,6 +45,26 @@ def test_a_file_gets_the_columns_of_each_model_as_it_writes_them_alone(
         np.nan,
         both["bbbp_class"][2],
     ]
+
+
+@pytest.mark.parametrize("place", [".", "deeper/.."])
+def test_a_model_given_as_the_folder_one_is_in_stands_in_a_panel_by_its_name(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(open_run("bbbp").folder, tmp_path / "mine")
+    (tmp_path / "mine/deeper").mkdir()
+    (tmp_path / "in.smi").write_text("CCO\n")
+    monkeypatch.chdir(tmp_path / "mine")
+    said(capsys, "predict", f"{place},mutagenicity", tmp_path / "in.smi", "-o", tmp_path / "out.csv")
+    columns = pd.read_csv(tmp_path / "out.csv").columns
+    assert {"mine_class", "mutagenicity_class"} <= {*columns}
+    assert model_card(Run(Path(place)))["name"] == "mine"
+
+
+@pytest.mark.parametrize("place", ["bbbp,", ",bbbp", "bbbp, ,mutagenicity"])
+def test_an_empty_name_in_a_panel_is_told(place: str) -> None:
+    with pytest.raises(InvalidRun, match="in which a name is empty"):
+        open_panel(place)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from graphfnp.cli.app import main
 from graphfnp.errors import InvalidConfig
+from graphfnp.rationales.config import DecodingConfig
 from graphfnp.runs.run import Plan, Run, execute
 from tiny_graphs import TINY_TRAINING, small
 
@@ -49,6 +50,19 @@ def test_gallery_of_motifs_has_everything_beside_it(tiny_run: Run, tmp_path: Pat
     page = (tmp_path / "gallery.html").read_text()
     assert 'src="http' not in page
     assert all(record["motif"] in page for record in records if record["valid"])
+
+
+def test_other_runs_are_compared_with_a_model_that_came_without_its_data_too(tiny_run: Run, tmp_path: Path) -> None:
+    tiny_run.model.save(tmp_path / "alone")
+    words = ("--candidates", 6, "--largest", 7, "--other", tiny_run.folder)
+    run("rationales", tmp_path / "alone", "-o", tmp_path / "found", *words)
+    records = json.loads((tmp_path / "found/rationales.json").read_text())
+    assert {record["stability"] for record in records if record["valid"]} == {1}
+
+
+def test_a_temperature_that_is_no_number_is_refused() -> None:
+    with pytest.raises(InvalidConfig, match="temperature=nan"):
+        DecodingConfig(temperature=float("nan"))
 
 
 @pytest.mark.parametrize("source", ["both", "decoder", "training"])

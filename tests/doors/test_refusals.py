@@ -112,6 +112,26 @@ def test_numbers_out_of_range_are_refused_by_name(words: list[str], capsys) -> N
     assert words[-2] in told
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "bbbp", "--label", "active"],
+        ["evaluate", "bbbp", "--smiles", "structure"],
+        ["evaluate", "bbbp", "any.csv", "--part", "train"],
+        ["calibrate", "bbbp", "--out", "mine", "--precision", "0.9", "--kind", "isotonic"],
+        ["calibrate", "bbbp", "--out", "mine", "--precision", "0.9", "--conformal-share", "0.2"],
+        ["calibrate", "bbbp", "--out", "mine", "--precision", "0.9", "--map-labels", "0=a"],
+        ["calibrate", "bbbp", "any.csv", "--out", "mine", "--positive", "permeable"],
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_would_do_nothing_is_refused(words: list[str], capsys, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, told = said(capsys, *words, code=2)
+    assert f"{words[-2]} {words[-1]} " in told
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_mistyped_file_is_answered_with_the_one_meant(table: Path, capsys) -> None:
     _, told = said(capsys, "train", table.with_name("inn.csv"), code=2)
     assert f"didyoumean{table}?" in re.sub(r"[│ ]", "", told)  # whole, however long it is

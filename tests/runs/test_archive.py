@@ -184,6 +184,19 @@ def test_what_is_no_zip_or_has_another_ending_is_refused(tmp_path: Path) -> None
         graphfnp.export("bbbp,mutagenicity", tmp_path / "both.zip")
 
 
+def test_a_wrong_ending_is_told_before_rationales_are_looked_for(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    shutil.copytree(open_run("bbbp").folder, "mine")
+    Path("mine/decoded.safetensors").write_bytes(b"")  # whoever reads it fails
+    with pytest.raises(SystemExit):
+        main(["export", "mine", "mine.tar"])
+    assert "a file that ends in .zip" in capsys.readouterr().err
+
+
+def test_a_run_folder_may_be_called_as_an_archive_is() -> None:
+    shutil.copytree(open_run("bbbp").folder, "mine.zip")
+    assert graphfnp.load_model("mine.zip").id == graphfnp.load_model("bbbp").id
+
+
 def test_a_run_that_somebody_zipped_is_told_to_be_exported(archive: Path) -> None:
     def without_manifest(files: dict[str, bytes]) -> dict[str, bytes]:
         return {name: one for name, one in files.items() if name != "manifest.json"}

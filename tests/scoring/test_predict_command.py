@@ -72,6 +72,12 @@ def test_a_mistake_ends_with_code_2(words, said, graphfnp, molecule_run: Run, br
     assert not broken_file.with_name("o.csv.parts").exists()
 
 
+def test_what_needs_more_memory_than_there_is_ends_with_code_2(graphfnp, molecule_run: Run) -> None:
+    code, told = graphfnp("predict", molecule_run.folder, "CCO", "--draws", 10**12)
+    assert code == 2
+    assert "more memory than there is" in told
+
+
 def test_an_engine_for_one_molecule_is_refused(graphfnp, molecule_run: Run) -> None:
     code, told = graphfnp("predict", molecule_run.folder, "CCO", "--engine", "ray")
     assert code == 2

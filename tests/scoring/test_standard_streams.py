@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rdkit import Chem
 
+from graphfnp.cli.app import main
 from graphfnp.datasets.table_files import read_text_table
 from graphfnp.errors import MissingData
 
@@ -52,6 +53,14 @@ def test_an_empty_pipe_is_told_what_to_do() -> None:
     assert done.returncode == 2
     assert b"nothing on standard input" in done.stderr
     assert done.stdout == b""
+
+
+def test_a_closed_standard_input_is_told_as_an_empty_one(capsys: pytest.CaptureFixture, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SystemExit) as end:
+        main(["predict", "bbbp", "-"])
+    assert end.value.code == 2
+    assert "nothing on standard input" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

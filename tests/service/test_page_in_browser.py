@@ -146,6 +146,17 @@ def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(
     assert [row["input"] for row in json.loads((tmp_path / "saved.json").read_text())] == [row for _, row in ROWS]
 
 
+def test_a_saved_name_is_no_formula_to_a_spreadsheet(page: Page, tmp_path: Path) -> None:
+    names = ["=1+1", "+cmd|x", "-2+3", "@x", "-2.5e3", "plain"]
+    page.set_input_files("#file", files=[file_of([(name, "CCO") for name in names])])
+    expect(page.locator("#table tbody tr")).to_have_count(len(names))
+    with page.expect_download() as saving:
+        page.click("#save-csv")
+    saving.value.save_as(tmp_path / "saved.csv")
+    saved = [row["name"] for row in csv.DictReader((tmp_path / "saved.csv").open(newline=""))]
+    assert saved == ["'=1+1", "'+cmd|x", "'-2+3", "'@x", "-2.5e3", "plain"]
+
+
 def test_a_file_can_be_dropped(page: Page) -> None:
     handle = page.evaluate_handle(
         """() => { const held = new DataTransfer();

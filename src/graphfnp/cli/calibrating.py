@@ -14,7 +14,7 @@ from rich.table import Table
 
 from graphfnp.cli.console import conformal_row, note, number, percent, say
 from graphfnp.cli.console import out as console
-from graphfnp.cli.inputs import mix_line, unseen_graphs
+from graphfnp.cli.inputs import check_no_source_needed, mix_line, unseen_graphs
 from graphfnp.errors import InvalidConfig
 from graphfnp.files import read_json, write_json
 from graphfnp.graphs.packed import PackedGraphs
@@ -59,6 +59,13 @@ def calibrate_run(
             "neither DATA nor what a threshold is for", "labelled graphs, or --precision, or both costs",
             "graphfnp calibrate RUN my.csv, or graphfnp calibrate RUN --precision 0.9",
         )  # fmt: skip
+    elif positive is not None:
+        raise InvalidConfig(
+            f"--positive {positive} alone", "--precision, or both costs, with it", "say what the threshold is for"
+        )
+    if source is None:  # the threshold alone is fitted
+        chosen_kind, share = None if kind == "soft" else kind, None if conformal_share == 0.5 else conformal_share
+        check_no_source_needed({**options, "kind": chosen_kind, "conformal_share": share})
     facts: dict[str, Any] = {}
     if source is None:
         model, graphs = run.model, run.dataset(data).validation

@@ -3,7 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ import torch
 import typer
 
 from graphfnp.cli.console import err, metrics_table, note, out, say
-from graphfnp.cli.inputs import checked_rows, model_for_mix, unseen_graphs
+from graphfnp.cli.inputs import check_no_source_needed, checked_rows, model_for_mix, unseen_graphs
 from graphfnp.cli.progress import training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary
 from graphfnp.errors import GraphFNPError, InvalidConfig
-from graphfnp.files import read_json, write_json
+from graphfnp.files import locked, read_json, write_json
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import labelled
@@ -34,6 +35,7 @@ from graphfnp.training.class_balance import check_labels
 from graphfnp.training.config import TrainingConfig, enough_epochs
 from graphfnp.training.train import leave_processes
 
+LOCK = "training.lock"  # in the run folder, while somebody trains into it
 DEMO = Plan(
     "ba2motifs",
     overrides={"backbone.name": "gin", "backbone.width": 128},
@@ -156,7 +158,8 @@ def _train(
     precision: Any = flags.precision
     fabric = Fabric(accelerator="cpu" if flags.devices > 1 else "auto", devices=flags.devices, precision=precision)
     fabric.launch()
-    with training_progress(quiet=flags.as_json or err.quiet) as watch:
+    held = nullcontext() if fabric.global_rank else _held(folder)  # of several processes the first writes
+    with held, training_progress(quiet=flags.as_json or err.quiet) as watch:
         run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
     if fabric.global_rank:
         return None
@@ -171,6 +174,19 @@ def _train(
     if page:
         say(f"report  {page}", console=out)
     return metrics
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """By one training at a time; a folder in which nothing was begun goes again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / LOCK, folder):
+        try:
+            yield
+        finally:
+            (folder / LOCK).unlink()
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
@@ -203,6 +219,10 @@ def evaluate_run(
     run = open_run(folder)
     if part not in PARTS:
         raise InvalidConfig(f"--part {part}", f"one of {', '.join(PARTS)}", "choose one of these")
+    if source is None:
+        check_no_source_needed(options)
+    elif part != "test":
+        raise InvalidConfig(f"--part {part} beside {source}", "a part of the run's own data", "leave one of them out")
     dataset, seed = run.dataset(data) if source is None else None, run.plan.seed
     if dataset is not None and not len(getattr(dataset.split, part)):
         there = [one for one in PARTS if len(getattr(dataset.split, one))]

@@ -141,7 +141,7 @@ def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
 
 @contextmanager
 def explained_errors() -> Iterator[None]:
-    """A GraphFNPError ends the program with its three lines and exit code 2; Ctrl-C with 130; warnings are notes."""
+    """Errors a user can mend end the program in a few lines with exit code 2; Ctrl-C with 130; warnings are notes."""
     try:
         with warnings.catch_warnings():
             usual = warnings.showwarning
@@ -165,6 +165,14 @@ def explained_errors() -> Iterator[None]:
         where = f"{error.filename}: " if error.filename else ""
         err.print(f"[bold red]{escape(where + (error.strerror or str(error)))}[/bold red]")
         err.print("make room, or choose a place that may be read and written; then run the same command again")
+        sys.exit(2)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):  # as PyTorch says it
+            raise
+        err.print(f"[bold red]{escape(str(error) or 'not enough memory')}[/bold red]")
+        err.print(
+            "this needs more memory than there is: ask for less at a time (rows, draws, a batch), or for more memory"
+        )
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C

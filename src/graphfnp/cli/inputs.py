@@ -14,7 +14,7 @@ from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.inputs import described
 from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidGraphs, InvalidRun, MissingData, plural, shortened
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, MissingData, plural, shortened
 from graphfnp.files import exists
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
@@ -101,6 +101,15 @@ def checked_rows(dataset: Dataset) -> Dataset:
             "mend the rows, or name other columns: --smiles, --features",
         )
     return dataset
+
+
+def check_no_source_needed(given: Mapping[str, Any]) -> None:
+    """InvalidConfig if one of the options is given (not None): they say how to read or use DATA, and there is none."""
+    if named := [name for name, value in given.items() if value is not None]:
+        option = named[0].replace("_", "-")
+        raise InvalidConfig(
+            f"--{option} {given[named[0]]} without DATA", "labelled graphs it is for", "give DATA too, or leave it out"
+        )
 
 
 def unseen_graphs(

@@ -17,9 +17,10 @@ def export(
     from graphfnp.cli.console import out, say
     from graphfnp.errors import InvalidConfig
     from graphfnp.runs.decoded import decoded_of_run
+    from graphfnp.runs.panel import check_ending, open_panel
     from graphfnp.runs.panel import export as write
-    from graphfnp.runs.panel import open_panel
 
+    check_ending(target)
     if target.exists():
         raise InvalidConfig(f"{target}, which exists", "a new file", "choose another name")
     for one in open_panel(run).values():

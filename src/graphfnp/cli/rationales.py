@@ -62,8 +62,9 @@ def rationales(
     without = (usual and is_bundled(loaded) and not other) or not loaded.has_data
     dataset = None if without else loaded.dataset(data)
     with nullcontext() if as_json else err.status("decoding"):
-        if other and dataset is not None:
-            others = [find_rationales(open_run(one).model, config, seed, dataset.train) for one in other]
+        if other:
+            train = None if dataset is None else dataset.train
+            others = [find_rationales(open_run(one).model, config, seed, train) for one in other]
             decoded = decode(model, dataset, config, seed, others)
         else:
             decoded = decoded_of_run(loaded, data, None if usual else config, seed, dataset)

@@ -41,11 +41,13 @@ def shown(target: Path) -> str:
 
 
 def _from_input(folder: Path) -> Path:
-    if sys.stdin.isatty():
+    piped = sys.stdin  # None where whoever started this has closed it
+    if piped is not None and piped.isatty():
         err.print("a SMILES on each line, or a CSV; Ctrl-D ends it", style="dim")
     path = folder / "standard-input"
     with open(path, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        if piped is not None:
+            shutil.copyfileobj(piped.buffer, file)
     with open(path, "rb") as file:
         head = file.read(LONGEST_HEAD)
     if not head.strip():

@@ -20,7 +20,7 @@ class DecodingConfig:
 
     def __post_init__(self) -> None:
         counts = self.candidates, self.training_graphs
-        if not 1 <= self.smallest <= self.largest or min(counts) < 0 or sum(counts) == 0 or self.temperature < 0:
+        if not 1 <= self.smallest <= self.largest or min(counts) < 0 or sum(counts) == 0 or not self.temperature >= 0:
             raise InvalidConfig(
                 f"candidates={self.candidates}, training_graphs={self.training_graphs}, "
                 f"temperature={self.temperature}, sizes {self.smallest} to {self.largest}",

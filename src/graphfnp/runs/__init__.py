@@ -6,6 +6,6 @@ PUBLIC = {  # what other packages may use, by module
     "card": "card_text model_card",
     "checkpoint": "METRICS load_model",
     "decoded": "decoded_of_run",
-    "panel": "endpoint_folders export is_panel load_panel open_panel write_panel",
+    "panel": "check_ending endpoint_folders export is_panel load_panel open_panel write_panel",
     "run": "CONFIG EPOCHS PAGE SPLIT Plan Run Start check_new execute library_versions",
 }

@@ -14,7 +14,7 @@ from graphfnp.errors import InvalidRun, MissingData
 from graphfnp.files import atomic, read_json, write_json
 from graphfnp.prediction.saving import MODEL_FILES
 from graphfnp.rationales.store import DECODED
-from graphfnp.runs.bundles import ARCHIVES
+from graphfnp.runs.bundles import ARCHIVES, name_of
 from graphfnp.runs.card import CARD, card_header, card_text, model_card
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, PANEL, SPLIT, Run
@@ -58,7 +58,7 @@ def _copy(run: Run, folder: Path) -> None:
         given = str(record["dataset"])
         named = PurePosixPath(given.replace("\\", "/")).name or given
         write_json(folder / CONFIG, record | {"dataset": named, "command": record["command"].replace(given, named)})
-    card = model_card(Run(folder)) | {"name": run.folder.name}
+    card = model_card(Run(folder)) | {"name": name_of(run.folder)}
     write_json(folder / CARD, card)
     (folder / README).write_text(card_header(card) + card_text(card))
 

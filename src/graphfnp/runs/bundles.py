@@ -1,5 +1,6 @@
 """Models that ship with the package: a name stands for a run folder where no folder of that name holds a run."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def open_run(place: Path | str) -> Run:
 def unpacked(place: Path | str) -> Path:
     """The folder of an archive; any other place as it is."""
     place = Path(place)
-    if place.suffix.lower() != ".zip" or not exists(place):
+    if place.suffix.lower() != ".zip" or not exists(place) or place.is_dir():
         return place
     from graphfnp.runs.archive import opened  # few runs come in one
 
@@ -58,6 +59,11 @@ def load_model(place: Path | str, backbone: "torch.nn.Module | None" = None) -> 
     if backbone is not None:
         return checkpoint.load_model(unpacked(place), backbone)
     return open_run(place).model
+
+
+def name_of(folder: Path) -> str:
+    """What a folder is called, also one given as "." or ".."; a link has its own name."""
+    return Path(os.path.abspath(folder)).name
 
 
 def is_bundled(run: Run) -> bool:

@@ -13,6 +13,7 @@ from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.domain import EDGE, UNLIKE
 from graphfnp.prediction.label_mix import assumed_mix
+from graphfnp.runs.bundles import name_of
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, SPLIT, Run
 
@@ -45,7 +46,7 @@ def _card(run: Run) -> dict[str, Any]:
     metrics = found if _is_measured(model.calibration, found) else {}
     entry = CATALOGUE.get(plan.dataset)
     return {
-        "name": run.folder.name,
+        "name": name_of(run.folder),
         "id": model.id,
         "method": plan.method,
         "asks": None if entry is None else re.sub(r"\s*\(.*\)", "", entry.what).split(": ")[-1],

@@ -9,7 +9,7 @@ from typing import Any
 from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.files import exists, read_json, write_json
 from graphfnp.prediction.predict import TrainedModel
-from graphfnp.runs.bundles import open_run, unpacked
+from graphfnp.runs.bundles import name_of, open_run, unpacked
 from graphfnp.runs.run import PANEL, Run
 
 FORMAT = 1
@@ -24,8 +24,10 @@ def open_panel(place: Path | str) -> dict[str, Run]:
     """The runs by name, in order; one of a folder or a bundled model by itself is a panel of one."""
     found: dict[str, Run] = {}
     for one in [str(place)] if exists(place) else [part.strip() for part in str(place).split(",")]:
+        if not one:
+            raise InvalidRun(f"{str(place)!r}, in which a name is empty", "models with commas between", "check them")
         folder = unpacked(one)
-        runs = _listed(folder) if (folder / PANEL).is_file() else {folder.name: open_run(folder)}
+        runs = _listed(folder) if (folder / PANEL).is_file() else {name_of(folder): open_run(folder)}
         if taken := [name for name in runs if name in found]:
             raise InvalidConfig(f"two models called {taken[0]}", "a name for each", "rename a folder")
         found |= runs
@@ -57,8 +59,7 @@ def export(place: Path | str | TrainedModel, target: Path | str) -> str:
     from graphfnp.runs.archive import write_archive
 
     target = Path(target)
-    if target.suffix != ".zip":
-        raise InvalidConfig(f"{target}", "a file that ends in .zip", "change the ending")
+    check_ending(target)
     if isinstance(place, TrainedModel):
         with tempfile.TemporaryDirectory(prefix="graphfnp-") as name:
             folder = Path(name) / endpoint_folders([target.stem])[target.stem]  # the model is called after it
@@ -71,10 +72,21 @@ def export(place: Path | str | TrainedModel, target: Path | str) -> str:
     return write_archive({run.folder.name: run for run in open_panel(place).values()}, target)
 
 
+def check_ending(target: Path) -> None:
+    """InvalidConfig unless it is called as the archives are."""
+    if target.suffix != ".zip":
+        raise InvalidConfig(f"{target}", "a file that ends in .zip", "change the ending")
+
+
 def _listed(folder: Path) -> dict[str, Run]:
     record: Any = read_json(folder / PANEL)
     endpoints = record.get("endpoints") if isinstance(record, dict) and record.get("format") == FORMAT else None
-    if not isinstance(endpoints, dict) or not endpoints or not all(map(_is_name, endpoints.values())):
+    if (
+        not isinstance(endpoints, dict)
+        or not endpoints
+        or not all(endpoints)
+        or not all(map(_is_name, endpoints.values()))
+    ):
         raise InvalidRun(f"{folder / PANEL}", f"a panel of format {FORMAT}: endpoints and their folders", "train again")
     return {name: open_run(folder / place) for name, place in endpoints.items()}
 

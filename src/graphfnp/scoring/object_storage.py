@@ -11,7 +11,7 @@ from typing import Any
 
 from graphfnp.datasets.sources import cache_folder
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
-from graphfnp.scoring.parts import locked
+from graphfnp.files import locked
 from graphfnp.scoring.record_files import about_file, over_the_input
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+-]+):/+(.+)")

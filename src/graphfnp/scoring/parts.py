@@ -1,9 +1,7 @@
 """Finished chunks on disk, so that scoring that was killed goes on: a folder beside the output until it is whole."""
 
-import fcntl
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,7 +13,7 @@ import pyarrow as pa
 
 from graphfnp.chemistry.standardise import counted
 from graphfnp.errors import InvalidRun
-from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.files import locked, read_json, write_atomically, write_json
 from graphfnp.prediction.records import OK
 
 MANIFEST, LOCK = "manifest.json", "lock"
@@ -149,20 +147,3 @@ class Parts:
         for path in self.folder.iterdir():
             if ours.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
                 path.unlink(missing_ok=True)
-
-
-@contextmanager
-def locked(path: Path, target: Path | str) -> Iterator[None]:
-    """Two processes at one output would write over each other."""
-    if path.is_symlink():
-        raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
-    with open(path, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # who had it has ended, and taken it away
-                raise BlockingIOError
-        except OSError:
-            raise InvalidRun(
-                f"{target}, which another process is writing now", "an output of its own", "wait, or choose another"
-            ) from None
-        yield

@@ -122,11 +122,14 @@ function isClosed(text, place, mark) {
   return end >= 0 && [mark, "\n", undefined].includes(text[end + 1]) && text.slice(place, end).split("\n").length <= MOST_LINES;
 }
 
-// One line of a CSV; a leading = or @ would be a formula to a spreadsheet, and a SMILES may well begin with @.
+// What a spreadsheet would take for a formula, unless it is a number: as graphfnp predict has it.
+const FORMULA = /^(?![+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$)[=+\-@\t\r\n]/i;
+
+// One line of a CSV; such texts stand behind an apostrophe.
 export function csvLine(values) {
   return values.map((value) => {
     const text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    const safe = typeof value === "string" && /^[=@\t]/.test(text) ? `'${text}` : text;
+    const safe = typeof value === "string" && FORMULA.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }).join(",");
 }
