@@ -143,6 +143,12 @@ def test_class_whose_name_holds_a_comma_is_named_in_a_mix(said):
     assert read_mix(said, ("yes", "p=1", "no, never"), (0.7, 0.1, 0.2)) == pytest.approx((0.7, 0.1, 0.2))
 
 
+def test_class_whose_name_holds_an_equals_sign_before_a_comma_is_named_in_a_mix():
+    names = ("IC50=1 µM, or less", "more")
+    assert read_mix("IC50=1 µM, or less=0.2, more=0.8", names, (0.5, 0.5)) == pytest.approx((0.2, 0.8))
+    assert read_mix({names[0]: 0.3}, names, (0.5, 0.5)) == pytest.approx((0.3, 0.7))
+
+
 def test_share_without_a_name_is_that_of_the_second_of_two_classes():
     assert read_mix("0.2", ("no", "yes"), (0.5, 0.5)) == pytest.approx((0.8, 0.2))
     assert mix_words((0.8, 0.2), ("no", "yes")) == "no 80.0 %, yes 20.0 %"

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,7 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
     for place, (name, number) in enumerate(_pairs(text)):
         known = name in class_names if name else count == 2 or "," in text
         position = class_names.index(name) if name and known else place + (count == 2 and "," not in text)
-        try:
-            share = float(number)
-        except ValueError:
-            share = -1.0
+        share = _number(number)
         if not known or position in named or position >= count or not 0 < share < 1:
             raise _no_mix(text, class_names)
         named[position] = share
@@ -56,17 +54,25 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Names with their shares as text, a name empty where no name is given; a name may hold commas."""
+    """Names with their shares as text, a name empty where no name is given; a name may hold commas and "="."""
     if "=" not in text:
         return [("", number) for number in text.split(",")]
     pairs, begun = [], []
     for piece in text.split(","):
         begun.append(piece)
-        if "=" in piece:
-            name, _, number = ",".join(begun).rpartition("=")
+        name, _, number = ",".join(begun).rpartition("=")
+        if "=" in piece and not isnan(_number(number)):
             pairs.append((name.strip() or text, number))
             begun = []
     return pairs + [(piece, "") for piece in begun]
+
+
+def _number(text: str) -> float:
+    """NaN for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def mix_text(given: str | Mapping[Any, float]) -> str:
