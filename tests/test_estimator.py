@@ -139,6 +139,13 @@ def test_labels_come_back_as_given(pair):
     assert set(model.predict_uncertainty(SMILES)["class"]) <= set(pair)
 
 
+def test_numbers_as_labels_stay_what_they_are_beside_a_row_that_is_no_molecule():
+    model = small().fit(SMILES, [int(label == "ring") for label in LABELS])
+    said = model.predict_uncertainty(["CCO", "?"])["class"].tolist()
+    assert type(said[0]) is int
+    assert said[1] is None
+
+
 def test_objects_that_are_true_or_false_are_labels():
     y = pd.Series([label == "ring" for label in LABELS] + [None]).dropna()
     assert y.dtype == object

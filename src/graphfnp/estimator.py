@@ -210,7 +210,10 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
             record["conformal_set"] = record["conformal_set"] and [label[name] for name in record["conformal_set"]]
             for rationale in record["rationales"] or ():
                 rationale["class"] = label[rationale["class"]]
-        return pd.DataFrame(records, index=X.index if isinstance(X, pd.Series | pd.DataFrame) else None)
+        frame = pd.DataFrame(records, index=X.index if isinstance(X, pd.Series | pd.DataFrame) else None)
+        for name in ("class", "decision") if problems else ():  # pandas makes 0.0 of a class 0 beside a row without one
+            frame[name] = pd.Series([record[name] for record in records], frame.index, object)
+        return frame
 
     @property
     def rationales_(self) -> Rationales | None:
@@ -228,14 +231,9 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         params = _plain(self.get_params(deep=False) | {"random_state": self.seed_, "overrides": self.overrides or {}})
         save_model(self.model_, folder := Path(folder), self.method)
         save_graphs(self._graphs, folder / GRAPHS)
-        record = {
-            "format": FORMAT,
-            "params": params,
-            "classes": self.classes_.tolist(),
-            "dtype": "object" if self.classes_.dtype == object else self.classes_.dtype.str,
-            "history": self.history_,
-        }
-        write_json(folder / RECORD, record)
+        dtype = "object" if self.classes_.dtype == object else self.classes_.dtype.str
+        fitted = {"classes": self.classes_.tolist(), "dtype": dtype, "history": self.history_}
+        write_json(folder / RECORD, {"format": FORMAT, "params": params, **fitted})
 
     @classmethod
     def load(cls, folder: Path | str) -> "GraphFNPClassifier":

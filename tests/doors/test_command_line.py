@@ -250,6 +250,9 @@ def test_threshold_is_fitted_stored_and_decides_rows(graphfnp, molecules: Path, 
     )
     assert json.loads(both.out)["decision"]["positive"] == 0
     assert Run(new).model.decision.graphs == 24
+    dropped = graphfnp("calibrate", new, tmp_path / "mine.csv")
+    assert "the threshold was for the calibration before, and is dropped" in dropped.err
+    assert Run(new).model.decision is None
 
 
 def test_threshold_says_of_a_file_what_calibrate_told_of_it(graphfnp, tmp_path: Path) -> None:
@@ -309,11 +312,15 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     predicted = graphfnp("predict", tmp_path / "new", "CCO", "--json")
     assert json.loads(predicted.out)[0]["conformal_set"] == ["alcohol", "amine"]  # six are too few for 90 %
     assert "exists" in graphfnp(*arguments).err
-    (tmp_path / "new" / "report.html").write_text("the page of the model before")
-    shown = graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", "--kind", "temperature")
+    page = tmp_path / "new" / "report.html"
+    page.write_text("<main>the page of the model before")
+    again = ["calibrate", tmp_path / "new", tmp_path / "mine.csv", "--kind", "temperature"]
+    shown = graphfnp(*again)
     assert shown.code == 0, shown.err
     assert "ECE" in shown.out
     assert "graphfnp report" in shown.out
+    assert graphfnp(*again).code == 0
+    assert page.read_text().count("shows the model before it was calibrated on mine.csv") == 1
     assert isinstance(Run(tmp_path / "new").model.calibration.scaling, Temperature)
     for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
         assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2

@@ -25,3 +25,8 @@ def test_a_class_called_minus_is_told_from_no_class() -> None:
     assert also_possible({"class": "+", "conformal_set": ["+"]}) == "-"
     assert also_possible({"class": "+", "conformal_set": ["+", "-"]}) == "'-'"
     assert also_possible({"class": "+", "conformal_set": ["-"]}) == "only '-'"
+
+
+def test_a_class_whose_name_holds_a_comma_is_told_from_two_classes() -> None:
+    record = {"class": "none", "conformal_set": ["none", "strong", "weak, maybe"]}
+    assert also_possible(record) == "strong, 'weak, maybe'"

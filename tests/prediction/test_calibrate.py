@@ -9,10 +9,11 @@ from graphfnp.errors import InvalidConfig, InvalidGraphs
 from graphfnp.methods.registry import make_classifier
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, fit_held_out, held_back
-from graphfnp.prediction.calibration import SCALINGS
+from graphfnp.prediction.calibration import KINDS, SCALINGS
 from graphfnp.prediction.label_mix import as_trained, assumed_mix, moved_to_mix
 from graphfnp.prediction.predict import RawPredictions, TrainedModel, conformal_sets, predict
 from graphfnp.prediction.saving import save_model
+from graphfnp.prediction.scalings import Temperature
 from graphfnp.runs.checkpoint import load_model
 from graphfnp.runs.run import Run
 from graphfnp.training.config import TrainingConfig
@@ -62,6 +63,13 @@ def test_probabilities_are_for_the_mix_of_the_training_graphs_however_classes_we
 def test_calibration_on_other_graphs_makes_probabilities_for_their_mix(kind):
     graphs = shapes(60, seed=2).select([g for g in range(60) if g % 3 != 2 or g < 18])
     assert assumed_mix(calibrate(trained(), graphs, kind)) == pytest.approx([20 / 46, 20 / 46, 6 / 46], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_labels_teach_no_scaling_and_still_the_mix_is_known(kind):
+    found = calibrate(trained(), shapes(9, seed=2).select([0, 3, 6, 1, 4, 2]), kind)
+    assert found.calibration.scaling == Temperature()
+    assert assumed_mix(found) == pytest.approx([1 / 2, 1 / 3, 1 / 6], abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["vector", "isotonic"])

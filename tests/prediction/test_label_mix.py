@@ -5,8 +5,11 @@ import pytest
 import torch
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.label_mix import (
+    assumed_mix,
+    for_mix,
     label_shares,
     mix_by_confusion,
     mix_by_em,
@@ -15,7 +18,9 @@ from graphfnp.prediction.label_mix import (
     mix_words,
     read_mix,
 )
+from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.scalings import rake, reweighed
+from tiny_graphs import TYPED, small
 
 
 def drawn(mix: list[float], count: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,6 +51,27 @@ def test_label_mix_is_found_without_labels(old, new):
 def test_em_of_few_graphs_loses_no_class():
     mix = mix_by_em(torch.tensor([[1.0, 0.0]]).repeat(8, 1), (0.5, 0.5))
     assert mix == pytest.approx((0.9, 0.1), abs=1e-6)
+
+
+def test_class_that_the_prior_does_not_have_takes_no_share_and_moves_with_none():
+    probabilities = torch.tensor([[0.70, 0.28, 0.02], [0.10, 0.85, 0.05], [0.6, 0.3, 0.1]]).repeat(20, 1)
+    mix = mix_by_em(probabilities, (0.5, 0.5, 0.0))
+    assert mix[2] == 0
+    assert sum(mix) == pytest.approx(1)
+    logits = probabilities.log()[None]
+    calibration = Calibration(prior=(0.5, 0.5, 0.0))
+    moved = calibration.with_prior((0.4, 0.4, 0.2))
+    assert moved.mix == (0.5, 0.5, 0.0)
+    assert torch.allclose(moved.apply(logits), calibration.apply(logits), atol=1e-6)
+
+
+def test_share_of_a_class_that_the_model_has_never_seen_is_refused():
+    classifier = make_classifier("vanilla", TYPED, small("vanilla"))
+    model = TrainedModel(classifier, Calibration(prior=(0.6, 0.4, 0.0)))
+    with pytest.raises(InvalidConfig, match="star, of which the model has seen no graph"):
+        for_mix(model, (0.3, 0.3, 0.4))
+    assert assumed_mix(for_mix(model, (0.3, 0.7, 0.0))) == pytest.approx((0.3, 0.7, 0.0))
+    assert read_mix("b=0.1", ("a", "b", "c"), (0.6, 0.4, 0.0)) == pytest.approx((0.9, 0.1, 0.0))
 
 
 def test_confusion_by_hand():
@@ -115,6 +141,12 @@ def test_mix_is_named_by_class_and_the_rest_is_shared_as_in_training(said, mix):
 )
 def test_class_whose_name_holds_a_comma_is_named_in_a_mix(said):
     assert read_mix(said, ("yes", "p=1", "no, never"), (0.7, 0.1, 0.2)) == pytest.approx((0.7, 0.1, 0.2))
+
+
+def test_class_whose_name_holds_an_equals_sign_before_a_comma_is_named_in_a_mix():
+    names = ("IC50=1 µM, or less", "more")
+    assert read_mix("IC50=1 µM, or less=0.2, more=0.8", names, (0.5, 0.5)) == pytest.approx((0.2, 0.8))
+    assert read_mix({names[0]: 0.3}, names, (0.5, 0.5)) == pytest.approx((0.3, 0.7))
 
 
 def test_share_without_a_name_is_that_of_the_second_of_two_classes():

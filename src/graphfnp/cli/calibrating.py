@@ -1,5 +1,6 @@
 """What ``graphfnp calibrate`` does, once the heavy libraries may be imported."""
 
+import html
 import json
 import shutil
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from graphfnp.cli.console import conformal_row, note, number, percent, say
 from graphfnp.cli.console import out as console
 from graphfnp.cli.inputs import check_no_source_needed, mix_line, unseen_graphs
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import read_json, write_json
+from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
@@ -77,9 +78,13 @@ def calibrate_run(
         fitted = fit_decision(judged, rule, _position(model, positive), seed)
         model = replace(model, decision=fitted)
         facts["decision"] = {**fitted.to_json(), **fitted.scores(judged)}
+    elif run.model.decision is not None:
+        note("the threshold was for the calibration before, and is dropped; --precision or both costs fit a new one")
     decision, place = model.decision, target or run.folder
     facts["run"] = str(place)
     _write(model, run.folder, place, source)
+    if source is not None and (place / PAGE).is_file():
+        _mark_outdated(place / PAGE, Path(source).name)
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
         return
@@ -98,12 +103,9 @@ def calibrate_run(
         say("these are the graphs that it was chosen on, which flatters", "dim", console)
     say(f"run     {place}", console=console)
     say(f"measure it on its test part: graphfnp evaluate {place}", "dim", console)
-    if (place / PAGE).is_file():
-        say(
-            f"{PAGE} in it shows the model as it was before; write it anew: graphfnp report {place}",
-            "dim",
-            console,
-        )
+    if source is not None and (place / PAGE).is_file():
+        told = f"{PAGE} in it shows the model as it was before, and says so; write it anew: graphfnp report {place}"
+        say(told, "dim", console)
 
 
 def _refitted(
@@ -171,6 +173,14 @@ def _write(model: TrainedModel, folder: Path, target: Path, source: str | None) 
         record["facts"]["calibrated_on"] = Path(source).name
     record["decision"] = None if model.decision is None else model.decision.to_json()
     write_json(target / MODEL_RECORD, record)
+
+
+def _mark_outdated(page: Path, source: str) -> None:
+    """The report says itself that it is of the calibration before: it is opened by people who did not see this one."""
+    told = f"This page shows the model before it was calibrated on {source}: graphfnp report RUN writes it anew."
+    note, text = f'<ul class="notes" role="note"><li>{html.escape(told)}</li></ul>', page.read_text(encoding="utf-8")
+    if note not in text:
+        write_atomically(page, text.replace("<main>", f"<main>\n{note}", 1).encode())
 
 
 def _scores(predictions: Predictions) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def also_possible(record: Mapping[str, Any]) -> str:
         return NO_CLASS
     others = [name for name in record["conformal_set"] if name != record["class"]]
     only = "" if record["class"] in record["conformal_set"] else "only "
-    return only + ", ".join(repr(name) if name == NO_OTHER else name for name in others) or NO_OTHER
+    return only + ", ".join(repr(name) if name == NO_OTHER or "," in name else name for name in others) or NO_OTHER
 
 
 def spread(record: Mapping[str, Any]) -> str:

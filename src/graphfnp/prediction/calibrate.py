@@ -118,7 +118,10 @@ def _fit_for_own_mix(
     """
     prior, shares = model.calibration.prior, label_shares(y, raw.logits.shape[-1])
     if SCALINGS[kind].learns_mix or not prior:
-        return fit_held_out(raw, y, kind, conformal_share, seed)
+        calibration, conformal = fit_held_out(raw, y, kind, conformal_share, seed)
+        if prior and not calibration.prior:  # too few labels for a fit, which would have learned the mix
+            calibration = replace(calibration, prior=prior).with_prior(shares)
+        return calibration, conformal
     weight = torch.tensor(prior).double() / torch.tensor(shares).double().clamp(min=1 / len(y))
     calibration, conformal = fit_held_out(raw, y, kind, conformal_share, seed, weight, prior)
     return calibration.with_prior(shares), conformal

@@ -64,7 +64,10 @@ class Calibration:
         return tuple(round(one / sum(weight), 6) for one in weight)
 
     def with_prior(self, new: Sequence[float]) -> "Calibration":
-        """The same for graphs of which a share of new[k] is of class k: log_prior = log new - log prior."""
+        """The same for graphs of which a share of new[k] is of class k: log_prior = log new - log prior.
+
+        A class that the prior does not have stays where it is: how often it occurs has taught nothing.
+        """
         if not self.prior:
             raise InvalidConfig(
                 "a calibration that does not know the label mix it was made for",
@@ -78,7 +81,9 @@ class Calibration:
                 "give one share for each class, in the order of the classes",
             )
         old, wanted = (torch.tensor(mix).double().clamp(min=LEAST_SHARE) for mix in (self.prior, new))
-        ratio = (wanted / old).log()
+        ratio, known = (wanted / old).log(), torch.tensor(self.prior) > 0
+        if not known.all():
+            ratio = torch.where(known, ratio - wanted[known].sum().log(), 0.0)
         return replace(self, log_prior=() if ratio.abs().max() < SAME_MIX else tuple(ratio.tolist()))
 
     def to_json(self) -> dict:

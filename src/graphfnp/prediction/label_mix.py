@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,14 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
     for place, (name, number) in enumerate(_pairs(text)):
         known = name in class_names if name else count == 2 or "," in text
         position = class_names.index(name) if name and known else place + (count == 2 and "," not in text)
-        try:
-            share = float(number)
-        except ValueError:
-            share = -1.0
+        share = _number(number)
         if not known or position in named or position >= count or not 0 < share < 1:
             raise _no_mix(text, class_names)
         named[position] = share
     rest = [k for k in range(count) if k not in named]
-    left, weight = 1 - sum(named.values()), [usual[k] or 1e-4 for k in rest]
+    left, weight = 1 - sum(named.values()), [usual[k] for k in rest]
+    if not any(weight):
+        weight = [1.0] * len(rest)
     if left <= 0 if rest else abs(left) > 0.01:
         raise _no_mix(text, class_names)
     mix = {**named, **{k: left * own / sum(weight) for k, own in zip(rest, weight, strict=True)}}
@@ -54,17 +54,25 @@ def read_mix(given: str | Mapping[Any, float], class_names: Sequence[str], usual
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Names with their shares as text, a name empty where no name is given; a name may hold commas."""
+    """Names with their shares as text, a name empty where no name is given; a name may hold commas and "="."""
     if "=" not in text:
         return [("", number) for number in text.split(",")]
     pairs, begun = [], []
     for piece in text.split(","):
         begun.append(piece)
-        if "=" in piece:
-            name, _, number = ",".join(begun).rpartition("=")
+        name, _, number = ",".join(begun).rpartition("=")
+        if "=" in piece and not isnan(_number(number)):
             pairs.append((name.strip() or text, number))
             begun = []
     return pairs + [(piece, "") for piece in begun]
+
+
+def _number(text: str) -> float:
+    """NaN for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def mix_text(given: str | Mapping[Any, float]) -> str:
@@ -137,15 +145,16 @@ def mix_by_em(probabilities: Tensor, prior: Sequence[float]) -> tuple[float, ...
     """q_k = mean_i p_i[k] r_k / sum_j p_i[j] r_j with r = q / prior, by EM from q = prior (Saerens et al. 2002).
 
     ``probabilities`` [N, K] must be calibrated for the label mix ``prior``. One graph of each class is added to the
-    mean, so that no class vanishes from few graphs.
+    mean, so that no class vanishes from few graphs; but a class without a share in ``prior`` has none.
     """
-    assumed = torch.tensor(tuple(prior)).double().clamp(min=1e-12)
-    evidence = probabilities.double() / assumed
-    mix, (count, num_classes) = assumed, probabilities.shape
+    assumed = torch.tensor(tuple(prior)).double()
+    known = assumed > 0
+    evidence = probabilities.double() / torch.where(known, assumed, torch.inf)
+    mix = assumed
     for _ in range(ROUNDS):
         posterior = evidence * mix
-        posterior = posterior / posterior.sum(-1, keepdim=True)
-        previous, mix = mix, (posterior.sum(0) + 1) / (count + num_classes)
+        counts = known + (posterior / posterior.sum(-1, keepdim=True).clamp(min=1e-12)).sum(0)
+        previous, mix = mix, counts / counts.sum()
         if float((mix - previous).abs().max()) < TOLERANCE:
             break
     return tuple(mix.tolist())
@@ -224,11 +233,18 @@ def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
     """The model, its probabilities made for graphs of this label mix; None: as they are."""
     if mix is None:
         return model
-    new = replace(model.calibration, prior=_prior(model)).with_prior(mix)
+    known, names = replace(model.calibration, prior=_prior(model)), model.classifier.schema.class_names
+    new = known.with_prior(mix)
+    if unseen := [name for name, old, share in zip(names, known.prior, mix, strict=True) if share > 0 == old]:
+        raise InvalidConfig(
+            f"a label mix with {listed(unseen)}, of which the model has seen no graph",
+            f"shares of {listed([name for name in names if name not in unseen], 9)}",
+            "leave it out of the mix, or train again with graphs of it",
+        )
     if new.mix == assumed_mix(model):
         return model
-    known = model.provenance and model.provenance.unmeasured("moved to another label mix")
-    return replace(model, calibration=new, provenance=known, decision=None)  # a threshold is for one mix
+    told = model.provenance and model.provenance.unmeasured("moved to another label mix")
+    return replace(model, calibration=new, provenance=told, decision=None)  # a threshold is for one mix
 
 
 def as_trained(model: TrainedModel) -> TrainedModel:
