@@ -101,7 +101,7 @@ def test_commands_that_need_the_data_say_that_a_model_by_itself_has_none(tmp_pat
     with pytest.raises(SystemExit) as end:
         main(["evaluate", str(tmp_path)])
     assert end.value.code == 2
-    assert "not the data it was trained on" in " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert "but not its training data" in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 
 def test_weighted_rows_are_learned_from_as_often_as_they_weigh() -> None:

@@ -274,7 +274,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         read = graphs_from_inputs(X, [str(name) for name in classes], self.standardise, self.features)
         if read[2] and on_invalid == "raise":
             raise InvalidGraphs(
-                described(read[2]), "a molecule in every row", "mend or remove these rows, or set on_invalid='nan'"
+                described(read[2]), "a molecule in every row", "correct or remove these rows, or set on_invalid='nan'"
             )
         return read
 

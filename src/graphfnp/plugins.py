@@ -39,7 +39,7 @@ class Registry(MutableMapping[str, Member], Generic[Member]):
         if not isinstance(member, self.kind):
             raise InvalidConfig(
                 f"{where}, a {type(member).__name__}", f"a {self.kind.__module__}.{self.kind.__name__}",
-                "mend that package (docs/extending.md)",
+                "correct that package (docs/extending.md)",
             )  # fmt: skip
         return member
 

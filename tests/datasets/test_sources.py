@@ -151,7 +151,7 @@ def test_a_broken_transfer_is_tried_again(site, tmp_path, faults):
 
 def test_a_transfer_that_always_breaks_is_given_up_and_leaves_nothing(site, tmp_path):
     site.files["toy.csv"], site.faults = CONTENT, ["broken"] * 9
-    with pytest.raises(MissingData, match="could not be had"):
+    with pytest.raises(MissingData, match="could not be downloaded"):
         fetched(f"{site.url}/toy.csv", tmp_path / "new" / "toy.csv")
     assert len(site.requests) == sources.ATTEMPTS
     assert list((tmp_path / "new").iterdir()) == []

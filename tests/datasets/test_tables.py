@@ -307,7 +307,7 @@ def test_molecules_with_more_than_one_label_are_named_by_their_rows(tmp_path):
     path = tmp_path / "twice.csv"
     path.write_text("smiles,label\nCCO,1\nbad(,1\nOCC,0\nCCN,1\nNCC,1\nCCC,0\nCCC,\n" + "CCCC,0\nCCCN,1\n" * 10)
     notes = read_table(path, split="random").facts["notes"]
-    assert "1 molecule with more than one label, of which no model can be right in every row: rows 0 and 2" in notes
+    assert "1 molecule with more than one label, so no model can be right in every row: rows 0 and 2" in notes
     assert notes.count("more than one label") == 1
 
 

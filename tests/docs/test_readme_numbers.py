@@ -108,8 +108,9 @@ def test_the_readme_says_the_mean_ranks():
     text = " ".join((ROOT / "README.md").read_text().split())
     number = r"(\d\.\d)"
     said = re.search(
-        rf"Over (\d+) splits\*\*, its mean rank by NLL among nine methods is {number}. An ensemble of five networks has "
-        rf"{number}, the network without rationales {number}, a plain network {number}, the literal method {number}",
+        rf"Over (\d+) splits\*\*, its mean rank by NLL among nine methods is {number}. An ensemble of five networks "
+        rf"has {number}, the network without rationales {number}, a plain network {number}, the literal method "
+        rf"{number}",
         text,
     )
     found = ranks(Results(ROOT / "results" / "cells"), ["nll"])

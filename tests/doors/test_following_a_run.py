@@ -116,7 +116,7 @@ def test_report_after_rationales_does_not_decode_again(tiny_run: Run, tmp_path: 
 def test_class_that_too_few_held_out_graphs_can_rule_out_is_named(rings: Path, capsys) -> None:
     said(capsys, "train", rings, "-o", rings.parent / "run", *TINY, "--set", "training.conformal_share=0.5")
     shown, _ = said(capsys, "predict", rings.parent / "run", "CCO")
-    told = "every 90 % set holds classes with fewer than 9 held-out graphs: 'even' has 5, 'odd' has 5"
+    told = "every 90 % set contains classes with fewer than 9 held-out graphs: 'even' has 5, 'odd' has 5"
     assert told in " ".join(shown.split())
 
 
@@ -126,7 +126,7 @@ def test_small_file_is_trained_for_enough_epochs_to_learn_and_the_run_says_so(tm
     words = ["--split", "random", "--no-report", "--set", "backbone.width=16", "--set", "generation_weight=0"]
     words += ["--set", "training.batch_size=8"]
     _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", *words)
-    assert "100 epochs, more than the usual 30: 48 training graphs are few; --epochs chooses" in told
+    assert "100 epochs, more than the usual 30, for only 48 training graphs; --epochs sets the number" in told
     run = Run(tmp_path / "run")
     assert run.plan.training.epochs == 100
     assert "training.epochs=100" in run.plan.command

@@ -87,7 +87,7 @@ def test_calibration_leaves_out_what_the_model_was_trained_on_and_says_so(run: P
     _, told = said(capsys, "calibrate", run, run.parent / "mine.csv", "-o", run.parent / "other")
     assert "12 of 28 graphs were trained on, and are left out of the calibration" in told
     _, told = said(capsys, "evaluate", run.parent / "other", run.parent / "mine.csv")
-    assert "calibrated on a file called mine.csv: measures on the same graphs flatter" in told
+    assert "calibrated on a file called mine.csv: metrics on the same graphs are too optimistic" in told
 
 
 def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> None:
@@ -197,7 +197,7 @@ def test_the_table_of_measures_stays_short_with_many_classes():
         "distance": {"train to test": 0.1},
         "estimated": {"part": "test", "em": [0.025] * 40, "bbse": None},
     }
-    assert _label_shift_row(facts)[2] == "labels that would have to change: train to test 10.0%"
+    assert _label_shift_row(facts)[2] == "share of labels that differ: train to test 10.0%"
     coverage = [0.5, None, *[1.0] * 38]
     sets = {"level": 0.9, "coverage": 0.9, "coverage_per_class": coverage, "mean_size": 2.0, "singletons": 0.5}
-    assert conformal_row(sets)[2].startswith("by class from 50.0% to 100.0%; 2.000 classes a set")
+    assert conformal_row(sets)[2].startswith("by class from 50.0% to 100.0%; 2.000 classes per set")

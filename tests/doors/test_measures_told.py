@@ -15,10 +15,10 @@ def shown(metrics: dict) -> str:
 def test_one_graph_is_one_graph_and_says_nothing_of_the_true_error() -> None:
     told = shown({"num_graphs": 1, "accuracy": 1.0, "ece": 0.3, "ece_interval": None, "ece_floor": 0.4})
     assert "1 graph;" in told
-    assert "too few graphs to tell the true one; a perfect model would show 40.0%" in told
+    assert "too few graphs for an interval; a perfect model would show 40.0%" in told
     told = shown({"num_graphs": 90, "accuracy": 1.0, "ece": 0.3, "ece_interval": [0.1, 0.4], "ece_floor": 0.4})
     assert "90 graphs;" in told
-    assert "the true one is between 10.0% and 40.0% (95 %)" in told
+    assert "true value between 10.0% and 40.0% (95 %)" in told
 
 
 def test_a_class_called_minus_is_told_from_no_class() -> None:

@@ -71,7 +71,7 @@ def test_files_of_predictions_keep_the_mix_they_are_for(rare: Path, tmp_path: Pa
 
 def test_evaluation_prints_the_baseline_and_the_calibration_of_the_rare_class(rare: Path, capsys) -> None:
     shown, _ = said(capsys, "evaluate", rare / "run", "--part", "train")
-    assert "commonest class: 90" in shown.replace("\n", " ")
+    assert "majority class: 90" in shown.replace("\n", " ")
     assert "ECE of p(amine)" in shown
     before = (rare / "run" / "metrics.json").read_text()
     even = json.loads(said(capsys, "evaluate", rare / "run", "--mix", "even", "--json")[0])

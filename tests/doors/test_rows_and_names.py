@@ -155,7 +155,7 @@ def test_report_shows_names_rows_sets_and_domain_of_the_users_own_file(tmp_path:
     shown = re.findall(r"<h4>CPD-(\d+) <small>row (\d+)</small>", page)
     assert {int(row) for _, row in shown} == {graph + 1 for graph in test}  # the bad row stands above
     assert all(int(row) == int(name) + 1 for name, row in shown)
-    assert page.count("90\N{NO-BREAK SPACE}% set:") == page.count("· stranger than") == len(shown)
+    assert page.count("90\N{NO-BREAK SPACE}% set:") == page.count("· farther from the training data than") == len(shown)
 
 
 def test_long_names_leave_room_for_all_other_columns_on_80_columns(messy: Path, capsys) -> None:

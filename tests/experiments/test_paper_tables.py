@@ -210,7 +210,7 @@ def test_the_page_of_parts_says_how_far_the_same_training_lands_elsewhere(tmp_pa
     complete(tmp_path, PART)
     results = complete(tmp_path, TABLES["parts"].only(columns=["bbbp"]), lambda method, seed: 0.5 + seed / 100)
     told = documents(results)["results-parts.md"]
-    assert "(mean of all cells, furthest of all means) 0.020 and 0.020 on bbbp." in told
+    assert "largest move of a mean over seeds) 0.020 and 0.020 on bbbp." in told
     assert "Trained again" not in documents(complete(tmp_path / "table 1 alone", PART))["results-parts.md"]
 
 
@@ -300,7 +300,7 @@ def test_what_is_missing_has_a_price_as_far_as_it_is_known(tmp_path):
     priced = {(one.table, one.place): one for one in outstanding(TABLES.values(), results)}["calibration", "bace GCN"]
     # Vanilla: three rates on two seeds, and five seeds. The ensemble waits for Vanilla's choice.
     assert priced.core_hours == 2 * 11
-    assert "have not been run under the present rule" in documents(results)["results.md"]
+    assert "have not been run under the present protocol" in documents(results)["results.md"]
 
 
 def test_a_cell_costs_what_its_dataset_and_its_method_cost_elsewhere(tmp_path):
@@ -361,9 +361,9 @@ def test_the_results_page_opens_with_sentences_and_links_a_page_for_every_table(
     opening = pages["results.md"]
     assert opening.startswith("# Results\n\n")
     sentences = opening.splitlines()[2]
-    assert "the first of all single models with a GCN on 1 of 1 datasets" in sentences, "all have one NLL"
+    assert "the lowest test NLL of all single models on 1 of 1 datasets" in sentences, "all have one NLL"
     assert "| bbbp, GCN | 1 of 19 | 0.500 |  | 1 of 19 | 0.500 |  |" in opening
-    assert "no test score chooses anything" in sentences
+    assert "no choice is made by a test score" in sentences
     assert "have not been run" in sentences
     for name, table in TABLES.items():
         assert f"[{table.title}](results-{name}.md)" in opening

@@ -87,7 +87,7 @@ def test_graphs_of_one_sort_are_found_in_any_order_of_their_nodes_and_no_others(
 
 def test_a_graph_that_nothing_reaches_leans_on_nothing() -> None:
     alone = Rationales(torch.zeros(1, 2), torch.zeros(1))
-    assert alone.leans_on(0.99) == "leans on nothing the model knows"
+    assert alone.leans_on(0.99) == "mostly follows the label mix: most draws link no rationale"
     assert alone.leans_on(0.2) is None
     assert replace(alone, falls_back=False).leans_on(0.99) is None
 

@@ -123,13 +123,13 @@ def test_calibration_card_compares_with_the_floor():
     def sentence(ece: float) -> str:
         return headline({"ece": ece, "ece_floor": 0.05}, 2)[0].sentence
 
-    assert "no gap shows beyond that" in sentence(0.04)
+    assert "the gap is not larger than that" in sentence(0.04)
     assert "3.0 points are more than that" in sentence(0.08)
 
 
 def test_calibration_card_names_the_error_at_the_assumed_mix_where_it_is_another():
     shifted = headline({"ece": 0.29, "ece_floor": 0.05, "ece_at_mix": 0.13}, 2)[0].sentence
-    assert shifted.endswith("weighed to the label mix that is assumed it is 13.0.")
+    assert shifted.endswith("weighted to the assumed label mix it is 13.0.")
     assert "weighed" not in headline({"ece": 0.29, "ece_floor": 0.05, "ece_at_mix": 0.29}, 2)[0].sentence
 
 

@@ -222,4 +222,4 @@ def test_of_a_method_without_rationales_no_sentence_speaks_of_links(tmp_path: Pa
     space, _, _ = space_for(graphs.y, torch.tensor([0, 1]))
     page = write_report(Report("Title", graphs, far, {"num_graphs": len(graphs)}, space), tmp_path)
     assert "no rationale linked" not in page.read_text()
-    assert "leans on nothing" not in page.read_text()
+    assert "mostly follows the label mix" not in page.read_text()

@@ -320,7 +320,7 @@ def test_the_error_on_held_out_molecules_is_that_at_the_mix_assumed(page: Page) 
 
     ask(page, "CCO")
     expect(page.locator(".answer")).to_contain_text(
-        "On 204 held-out ones, weighed to the mix of classes assumed, such statements were off by 13 points on average"
+        "On 204 held-out ones, weighted to the assumed label mix, such probabilities were off by 13 points on average"
     )
 
 
@@ -431,7 +431,7 @@ def test_more_than_two_classes_have_a_bar_each_and_long_names_stay_inside(
     page.set_default_timeout(PATIENCE)
     page.goto(three.address)
     expect(page.locator("#card")).to_contain_text("the data given to fit")
-    expect(page.locator("#promise")).not_to_contain_text("leans on")  # it has no rationales
+    expect(page.locator("#promise")).not_to_contain_text("rationales")  # it has no rationales
     expect(page.locator("#card")).not_to_contain_text("–")  # what is not known is not there
     ask(page, "CCO")
     expect(page.locator(".answer .bars .bar")).to_have_count(3)
@@ -461,6 +461,6 @@ def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_
         expect(page.locator(".answer.failed")).to_contain_text("no value of 'dose'")
         table = "smiles,dose\nCCO,2.5\nCCO,\nCCO,high\n"
         page.set_input_files("#file", {"name": "in.csv", "mimeType": "text/csv", "buffer": table.encode()})
-        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read and say why")
+        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read, with the reason")
     finally:
         running.stop()

@@ -148,7 +148,7 @@ def test_the_page_shows_every_models_answer(chromium: Path, start_server) -> Non
             answer = page.locator(f"#endpoint-{name} .answer")
             expect(answer.locator("h2")).to_contain_text(word)
             expect(answer.locator(".main-drawing svg")).to_be_visible()
-            expect(answer).to_contain_text("What the answer leans on")
+            expect(answer).to_contain_text("Linked rationales")
         expect(page.locator("#endpoint-bbbp .answer h2")).to_be_focused()
         page.get_by_role("link", name="the interface").click()
         page.locator("#POST-predict").get_by_role("button", name="Send").click()

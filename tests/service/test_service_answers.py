@@ -119,7 +119,7 @@ def test_a_refusal_names_the_field_in_the_words_of_the_request(client: TestClien
     [
         (b'{"smiles": "\xff"}', "identity", "bytes that are no UTF-8"),
         (gzip.compress(b'{"smiles": "CCO"}', mtime=0), "gzip", "content-encoding gzip, send it uncompressed"),
-        (b'{"smiles": ' + b"[" * 20_000, "identity", "too many lists or objects in each other"),
+        (b'{"smiles": ' + b"[" * 20_000, "identity", "lists or objects nested too deeply"),
         (b'{"level": ' + b"1" * 5000 + b"}", "identity", "a number of too many digits"),
     ],
 )
@@ -191,7 +191,7 @@ def test_the_model_card_says_what_a_user_should_know(client: TestClient) -> None
     assert sum(card["data"]["parts"].values()) == 2039
     assert card["calibration"]["provenance"]["ece"] == card["measures"]["ece"]
     assert card["conformal"]["guarantee"].startswith("holds for every class")
-    assert any("mix of classes" in limit for limit in card["limits"])
+    assert any("class frequencies" in limit for limit in card["limits"])
     assert card["service"]["most_rows"] == 300
 
 

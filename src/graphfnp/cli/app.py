@@ -31,7 +31,7 @@ from graphfnp.cli.serve import serve
 from graphfnp.cli.table import table
 from graphfnp.errors import InvalidConfig
 
-# Threads that spin while they wait make a shared machine crawl.
+# Threads that spin while they wait slow down a shared machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 app = typer.Typer(
@@ -101,7 +101,7 @@ def train(
     method: Annotated[str, typer.Option(help=METHODS)] = "graphfnp",
     backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Epochs, all of which are trained; default: 30, more for small sets.")
+        int | None, typer.Option(help="Number of epochs, without early stopping; default: 30, more for small sets.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, data order, weights and draws.")] = 0,
     out: Annotated[
@@ -113,7 +113,7 @@ def train(
     smiles: Smiles = None,
     label: Annotated[
         str | None,
-        typer.Option(help="Column of the labels in your file; default: found by name. Several: a,b,c, a model each."),
+        typer.Option(help="Label column; default: found by name. a,b,c trains a model for each column."),
     ] = None,
     classes: Classes = None,
     map_labels: MapLabels = None,
@@ -125,7 +125,7 @@ def train(
         bool,
         typer.Option(
             "--standardise",
-            help="Molecules in their standard form, here and wherever the model is asked: cleaned, "
+            help="Standardise molecules, in training and prediction: cleaned, "
             "largest fragment, neutral, canonical tautomer.",
         ),
     ] = False,
@@ -138,16 +138,14 @@ def train(
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="RUN", help="Start from the backbone of this run or bundled model, not at random."
-        ),
+        typer.Option("--from", metavar="RUN", help="Start from the backbone weights of this run or bundled model."),
     ] = None,
-    freeze: Annotated[int, typer.Option(help="Layers of that backbone which stay as they are.", min=0)] = 0,
+    freeze: Annotated[int, typer.Option(help="Number of first layers of that backbone to freeze.", min=0)] = 0,
     settings: Settings = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
-    devices: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
-    precision: Annotated[Precision, typer.Option(help="Of numbers in training.")] = "32-true",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
+    devices: Annotated[int, typer.Option(min=1, help="Processes that share each batch.")] = 1,
+    precision: Annotated[Precision, typer.Option(help="Floating-point precision of training.")] = "32-true",
     data: DataFolder = None,
     report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
     as_json: AsJson = False,
@@ -159,7 +157,7 @@ def train(
     options |= {"classes": classes, "map_labels": map_labels, "features": features}
     options |= {"duplicates_together": duplicates_together or None, "standardise": standardise or None}
     if freeze and start is None:
-        raise InvalidConfig(f"--freeze {freeze} alone", "--from RUN with it", "say whose layers stay as they are")
+        raise InvalidConfig(f"--freeze {freeze} alone", "--from RUN with it", "add --from RUN, whose layers are frozen")
     begun = None if start is None else commands.Start(start, freeze)
     request = commands.TrainRequest(method, backbone, epochs, seed, settings or [], begun)
     flags = commands.Flags(resume, overwrite, devices, precision, report, as_json)
@@ -207,11 +205,14 @@ def predict(
     smiles: Smiles = None,
     draws: Annotated[int, typer.Option(min=1, help="Monte Carlo draws.")] = 32,
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Share of rows whose class the conformal sets should hold.")] = 0.9,
+    level: Annotated[
+        float, typer.Option(help="Share of rows whose true class the conformal sets should contain.")
+    ] = 0.9,
     mix: Mix = None,
     weighted: Weighted = False,
     pick: Annotated[
-        int | None, typer.Option(min=1, help="Only so many rows, the most useful to test first: no two alike.")
+        int | None,
+        typer.Option(min=1, help="Output only this many rows: the most useful to test, diverse, best first."),
     ] = None,
     find: Annotated[
         str | None,
@@ -220,17 +221,19 @@ def predict(
             help="Pick what may be of this class (of several models MODEL:CLASS); default: what would teach the model.",
         ),
     ] = None,
-    max_atoms: Annotated[int, typer.Option(min=1, help="Larger molecules are refused, each with its size.")] = 1000,
+    max_atoms: Annotated[int, typer.Option(min=1, help="Refuse molecules with more atoms.")] = 1000,
     workers: Annotated[
         int | None,
-        typer.Option(min=0, help="Processes that read molecules beside the model; default: one a processor."),
+        typer.Option(min=0, help="Processes that read molecules; default: one for each processor."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="local, or ray: with a model in each worker.")] = "local",
+    engine: Annotated[str, typer.Option(help="local, or ray (each worker has a copy of the model).")] = "local",
     address: Address = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw away what an interrupted run has left.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="End with code 1 if a row could not be used.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Discard the parts of an interrupted run and start again.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a row fails.")] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="CSV for programs: no apostrophe before texts that begin with = + - @.")
+        bool, typer.Option("--raw", help="Write CSV texts unchanged, without an apostrophe before = + - @.")
     ] = False,
     drop_columns: Annotated[
         bool, typer.Option("--drop-columns", help="Leave the input's own columns out; default: they come first.")
@@ -244,7 +247,7 @@ def predict(
     it works as a stream; if it is interrupted, the same command goes on where it stopped.
     """
     if find is not None and pick is None:
-        raise InvalidConfig(f"--find {find} alone", "--pick N with it", "say how many rows to pick")
+        raise InvalidConfig(f"--find {find} alone", "--pick N with it", "add --pick N, the number of rows")
     from graphfnp.chemistry.reading import reading_pool
 
     reading_pool().start()  # beside the imports of this process, which take longer

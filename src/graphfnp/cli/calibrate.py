@@ -25,14 +25,14 @@ def calibrate_run(
         float, typer.Option(help="Share of the graphs held back for conformal sets alone; 0: they reuse all.")
     ] = 0.5,
     precision: Annotated[
-        float | None, typer.Option(help="Of the class said: fits the threshold from which on it is said.")
+        float | None, typer.Option(help="Wanted precision of the --positive class; fits a decision threshold.")
     ] = None,
-    cost_fp: Annotated[float | None, typer.Option(help="Of saying the class wrongly: fits a threshold.")] = None,
-    cost_fn: Annotated[float | None, typer.Option(help="Of missing the class; goes with --cost-fp.")] = None,
-    positive: Annotated[str | None, typer.Option(help="The class said; default: the second.")] = None,
+    cost_fp: Annotated[float | None, typer.Option(help="Cost of a false positive; fits a decision threshold.")] = None,
+    cost_fn: Annotated[float | None, typer.Option(help="Cost of a false negative; needs --cost-fp.")] = None,
+    positive: Annotated[str | None, typer.Option(help="Class to decide on; default: the second.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Copy the run there and leave RUN as it is; default: change RUN."),
+        typer.Option("--out", "-o", help="Write a calibrated copy there; default: change RUN itself."),
     ] = None,
     smiles: Smiles = None,
     label: Label = None,

@@ -57,7 +57,7 @@ def calibrate_run(
         rule = Rule(*wanted)
     elif source is None:
         raise InvalidConfig(
-            "neither DATA nor what a threshold is for", "labelled graphs, or --precision, or both costs",
+            "neither DATA nor --precision or costs", "labelled graphs, or --precision, or both costs",
             "graphfnp calibrate RUN my.csv, or graphfnp calibrate RUN --precision 0.9",
         )  # fmt: skip
     elif positive is not None:
@@ -90,21 +90,21 @@ def calibrate_run(
         return
     if source is not None:
         console.print(_table(facts, f"{chosen} calibration on {source}"))
-        console.print("after: every fifth of the graphs judged by a fit on the other four", style="dim")
+        console.print("after: five-fold cross-validation", style="dim")
         say(mix_line(model), "dim", console)
         say(f"sets: {facts['conformal']['guarantee']}", "dim", console)
     if decision is not None:
-        said, told = facts["decision"], "none of them"
+        said, told = facts["decision"], "none is above it"
         if said["said"]:
             low, high = (percent(end) for end in said["precision_interval"])
-            told = f"{said['said']} of them, {percent(said['precision'])} rightly (90 % interval {low} to {high}), and "
-            told += f"finds {percent(said['recall'])}"
-        say(f"decision: {decision.told(model.classifier.schema.class_names)}; it is said of {told}", console=console)
-        say("these are the graphs that it was chosen on, which flatters", "dim", console)
+            told = f"{said['said']} are above it, {percent(said['precision'])} of them correctly (90 % interval {low} "
+            told += f"to {high}); recall {percent(said['recall'])}"
+        say(f"decision: {decision.told(model.classifier.schema.class_names)}; of these graphs {told}", console=console)
+        say("measured on the graphs that the threshold was fitted on, so optimistic", "dim", console)
     say(f"run     {place}", console=console)
     say(f"measure it on its test part: graphfnp evaluate {place}", "dim", console)
     if source is not None and (place / PAGE).is_file():
-        told = f"{PAGE} in it shows the model as it was before, and says so; write it anew: graphfnp report {place}"
+        told = f"{PAGE} there shows the model before calibration, and says so; write it again: graphfnp report {place}"
         say(told, "dim", console)
 
 
@@ -115,7 +115,7 @@ def _refitted(
     if source == run.plan.dataset:
         raise InvalidConfig(
             f"{source}, which the run was trained on",
-            "graphs the model has not seen",
+            "graphs that were not in training",
             "give another file; the run is calibrated on its own validation part already",
         )
     graphs, left_out = unseen_graphs(run, source, options, data, seed)
@@ -190,7 +190,7 @@ def _scores(predictions: Predictions) -> dict[str, Any]:
 
 def _table(facts: dict[str, Any], title: str) -> Table:
     before, after = facts["before"], facts["after"]
-    table = Table("measure", "before", "after", "read it with", title=escape(title), box=SIMPLE_HEAD)
+    table = Table("measure", "before", "after", "compare with", title=escape(title), box=SIMPLE_HEAD)
     floor = f"{before['num_graphs']} graphs; a perfect model would show {percent(after['ece_floor'])}"
     table.add_row("ECE", percent(before["ece"]), percent(after["ece"]), floor)
     table.add_row("NLL", number(before["nll"]), number(after["nll"]), "lower is better")

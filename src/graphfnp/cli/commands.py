@@ -193,8 +193,8 @@ def _with_enough_epochs(plan: Plan, num_graphs: int) -> Plan:
     """The plan for so many training graphs, where nobody has chosen the number of epochs."""
     epochs = enough_epochs(num_graphs, plan.training.batch_size)
     if epochs != plan.training.epochs:
-        told = f"{epochs} epochs, more than the usual {plan.training.epochs}: {num_graphs} training graphs are few"
-        note(f"{told}; --epochs chooses")
+        told = f"{epochs} epochs, more than the usual {plan.training.epochs}, for only {num_graphs} training graphs"
+        note(f"{told}; --epochs sets the number")
     return replace(plan, training=replace(plan.training, epochs=epochs))
 
 
@@ -244,7 +244,7 @@ def evaluate_run(
         metrics = {**evaluate(model, judged, seed=seed)[0], "left_out": left_out}
         name = Path(str(source)).name
         if read_json(run.folder / MODEL_RECORD).get("facts", {}).get("calibrated_on") == name:
-            note(f"the run was calibrated on a file called {name}: measures on the same graphs flatter")
+            note(f"the run was calibrated on a file called {name}: metrics on the same graphs are too optimistic")
         own_mix = label_shares(judged.y, judged.num_classes)
     if as_json:
         typer.echo(json.dumps(metrics, indent=1))

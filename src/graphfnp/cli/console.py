@@ -43,14 +43,14 @@ def metrics_table(metrics: Mapping[str, Any], title: str, own_mix: Sequence[floa
 
     ``own_mix`` are the class shares of the graphs judged, where no label shift among the measures says them.
     """
-    table = Table("measure", "value", "read it with", title=title, box=SIMPLE_HEAD, title_justify="left")
-    always = f"always the commonest class: {percent(metrics.get('accuracy_of_majority'))}"
+    table = Table("measure", "value", "compare with", title=title, box=SIMPLE_HEAD, title_justify="left")
+    always = f"majority class: {percent(metrics.get('accuracy_of_majority'))}"
     judged = plural(metrics["num_graphs"], "graph")
     table.add_row("accuracy", percent(metrics.get("accuracy")), f"{judged}; {always}")
     table.add_row("AUROC", number(metrics.get("auroc")), "0.5 is chance")
-    interval = "too few graphs to tell the true one"
+    interval = "too few graphs for an interval"
     if between := metrics.get("ece_interval"):
-        interval = f"the true one is between {' and '.join(map(percent, between))} (95 %)"
+        interval = f"true value between {' and '.join(map(percent, between))} (95 %)"
     floor = f"a perfect model would show {percent(metrics.get('ece_floor'))}"
     table.add_row("ECE", percent(metrics.get("ece")), f"{interval}; {floor}")
     if metrics.get("ece_positive_class") is not None:
@@ -85,7 +85,7 @@ def _mix_told(metrics: Mapping[str, Any], own: Sequence[float] | None) -> str:
     assumed, other = mix_told(metrics["label_mix"], own, _names(metrics), metrics["num_graphs"])
     if not other or metrics.get("ece_at_mix") is None:
         return "; ".join(filter(None, (assumed, other)))
-    return f"{assumed}, weighed to which the ECE is {percent(metrics['ece_at_mix'])}; {other}"
+    return f"{assumed} (ECE weighted to this mix: {percent(metrics['ece_at_mix'])}); {other}"
 
 
 def _names(metrics: Mapping[str, Any]) -> Sequence[str]:
@@ -98,15 +98,15 @@ def conformal_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     if len(coverage) > MOST_CLASSES:
         known = [value for value in coverage if value is not None]
         each = f"from {percent(min(known, default=None))} to {percent(max(known, default=None))}"
-    size = f"{number(facts['mean_size'])} classes a set, {percent(facts['singletons'])} name one"
-    return f"{facts['level']:.0%} sets hold", percent(facts["coverage"]), f"by class {each}; {size}"
+    size = f"{number(facts['mean_size'])} classes per set, {percent(facts['singletons'])} have one"
+    return f"{facts['level']:.0%} set coverage", percent(facts["coverage"]), f"by class {each}; {size}"
 
 
 def _decision_row(facts: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, str]:
     sure = " and ".join(percent(end) for end in facts["precision_interval"] or (None, None))
-    told = f"p from {facts['threshold']:.3f} on: {facts['said']} said, precision between {sure} (90 %), "
+    told = f"from p = {facts['threshold']:.3f}: {facts['said']} predicted, precision between {sure} (90 %), "
     told += f"recall {percent(facts['recall'])}"
-    return f"{escape(names[facts['positive']])} right where said", percent(facts["precision"]), told
+    return f"{escape(names[facts['positive']])} precision", percent(facts["precision"]), told
 
 
 def _domain_row(verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[str, str, str]:
@@ -131,7 +131,7 @@ def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     distance = facts["distance"].get("validation to test") or max(facts["distance"].values(), default=0.0)
     if len(facts["classes"]) > MOST_CLASSES:
         told = ", ".join(f"{parts} {percent(value)}" for parts, value in facts["distance"].items())
-        return "label shift", percent(distance), f"labels that would have to change: {told}"
+        return "label shift", percent(distance), f"share of labels that differ: {told}"
     names = facts["classes"][1:] if len(facts["classes"]) == 2 else facts["classes"]
     shares = ", ".join(f"{part} {mix(value)}" for part, value in facts["shares"].items())
     guess = facts["estimated"]
@@ -164,7 +164,7 @@ def explained_errors() -> Iterator[None]:
             raise
         where = f"{error.filename}: " if error.filename else ""
         err.print(f"[bold red]{escape(where + (error.strerror or str(error)))}[/bold red]")
-        err.print("make room, or choose a place that may be read and written; then run the same command again")
+        err.print("free some space, or choose a path with read and write permission; then run the same command again")
         sys.exit(2)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):  # as PyTorch says it
@@ -176,7 +176,5 @@ def explained_errors() -> Iterator[None]:
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C
-            err.print(
-                "stopped; an interrupted training goes on with --resume, an interrupted scoring with the same command"
-            )
+            err.print("stopped; continue training with --resume, scoring with the same command")
         raise

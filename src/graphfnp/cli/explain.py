@@ -90,7 +90,7 @@ def explain(
     explanations = explain_by_rationales(model, found, graphs, seed)
     labels = [schema.class_names[y] if y >= 0 else "" for y in graphs.y.tolist()]
     folder = out or own_folder(loaded) / "explanation"
-    title = f"Why {loaded.plan.method} says so: {source}"
+    title = f"Explanations of {loaded.plan.method}: {source}"
     known = labels if any(labels) else ()
     page = write_explanations(folder, title, model, explanations, found, known, chosen, names, refused)
     if as_json:
@@ -119,5 +119,7 @@ def _chosen(read: "Rows", text: str | None) -> "tuple[list[int], list[Problem]]"
     good = [one for one in wanted if one not in refused]
     bad = [refused[one] for one in wanted if one in refused]
     if not good:
-        raise InvalidGraphs(f"row {bad[0].row}: {bad[0].reason}", "a row that is a graph", "choose another with --rows")
+        raise InvalidGraphs(
+            f"row {bad[0].row}: {bad[0].reason}", "a row that is a graph", "choose other rows with --rows"
+        )
     return good, bad

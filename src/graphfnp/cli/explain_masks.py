@@ -55,7 +55,7 @@ def explain_with(
                 log(f"{name}: {progress.tasks[task].completed:.0f} of {plural(len(graphs), 'graph')}")
 
         found = explain(run.model.classifier, graphs, name, training, seed=seed, batch_size=8, watch=watch)
-    title = f"What {name} marks: {run.plan.method} on {run.plan.dataset}"
+    title = f"{name}: {run.plan.method} on {run.plan.dataset}"
     records = write_masks(folder, title, graphs, found, rows, names, refused)
     table = Table("row", "name" if any(names) else "input", "class", f"strongest {found.scored}", box=SIMPLE_HEAD)
     for record in records:
@@ -70,7 +70,7 @@ def _generate(run: Run, name: str, folder: Path, seed: int, data: Path | None, a
         progress.add_task(f"{name} generates graphs for each class", total=None)
         found = GENERATORS[name](run.model.classifier, run.dataset(data).train, seed=seed)
     schema = run.model.classifier.schema
-    records = write_generated(folder, f"What {name} finds: {run.plan.method} on {run.plan.dataset}", found, schema)
+    records = write_generated(folder, f"Graphs from {name}: {run.plan.method} on {run.plan.dataset}", found, schema)
     table = Table("class", "probability", "nodes", "edges", Column("graph", overflow="fold"), box=SIMPLE_HEAD)
     for record in records:
         sure = f"{100 * record['probability']:.0f} %"

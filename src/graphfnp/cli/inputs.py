@@ -98,7 +98,7 @@ def checked_rows(dataset: Dataset) -> Dataset:
             f"{dataset.name}, of which no row could be read, e.g. row {first.row}: {shortened(first.given)!r}: "
             f"{first.reason}",
             "rows that are molecules, with what is read beside them",
-            "mend the rows, or name other columns: --smiles, --features",
+            "correct the rows, or name other columns: --smiles, --features",
         )
     return dataset
 
@@ -132,7 +132,7 @@ def unseen_graphs(
     if graphs.text is None and known is not None and known.data_sha256 == data_hash(graphs):  # none is known by name
         raise InvalidGraphs(
             f"{source}, whose graphs are those of the run: its training part is among them",
-            "graphs the model has not seen",
+            "graphs that were not in training",
             "leave it out to measure the run's own test part",
         )
     graphs = matching(graphs, run.model.classifier.schema)
@@ -143,8 +143,8 @@ def unseen_graphs(
     if count == len(graphs):
         raise InvalidGraphs(
             f"{source}, whose {plural(count, 'graph')} are all among those the model was trained on",
-            "graphs the model has not seen",
-            "give others: what it was trained on says nothing about how right it is",
+            "graphs that were not in training",
+            "give other graphs: accuracy on training graphs is too optimistic",
         )
     return graphs.select((~seen).nonzero()[:, 0]), f"{count} of {len(graphs)} graphs were trained on"
 

@@ -10,7 +10,7 @@ from graphfnp.cli.options import DataFolder
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or a panel, or a bundled model: bbbp.")],
-    target: Annotated[Path, typer.Argument(metavar="FILE.zip", help="What to write.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE.zip", help="Archive to write.")],
     data: DataFolder = None,
 ) -> None:
     """Write a model with its card into a zip that every command opens in place of RUN; nothing in it is a program."""
@@ -31,11 +31,13 @@ def export(
 
 
 def bundle(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which; default: all.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Models to bundle; default: all.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder; default: the package's own bundled models.")
+        Path | None, typer.Option("--out", "-o", help="Folder to write to; default: the package's bundled models.")
     ] = None,
-    work: Annotated[Path, typer.Option(help="Folder of the trainings; interrupted ones go on.")] = Path("runs/bundles"),
+    work: Annotated[Path, typer.Option(help="Folder of the training runs; interrupted runs continue.")] = Path(
+        "runs/bundles"
+    ),
     data: DataFolder = None,
 ) -> None:
     """Train the bundled models, round and measure them, decode their rationales, and write their cards."""

@@ -14,17 +14,17 @@ Smiles = Annotated[str | None, typer.Option(help="Column of the SMILES; default:
 Label = Annotated[str | None, typer.Option(help="Column of the labels; default: as in training.")]
 Classes = Annotated[
     str | None,
-    typer.Option(help="Labels that count, in their order: inactive,active. Rows of other labels are left out."),
+    typer.Option(help="Labels to use, in this order: inactive,active. Rows with other labels are left out."),
 ]
 MapLabels = Annotated[
     str | None,
-    typer.Option(help="Other names for labels: 'Active=active,n.d.='; nothing after = leaves its rows out."),
+    typer.Option(help="Rename labels: 'Active=active,n.d.='; rows of a label with nothing after = are left out."),
 ]
 Mix = Annotated[
     str | None,
     typer.Option(
         "--mix", "--prior", metavar="MIX",
-        help="Share of classes among these graphs: training (as in the training data, the default), even, CLASS=0.2 "
+        help="Class frequencies among these graphs: training (as in the training data, the default), even, CLASS=0.2 "
         "or estimate (from the predictions, without labels).",
     ),
 ]  # fmt: skip
@@ -34,8 +34,6 @@ Weighted = Annotated[
 Candidates = Annotated[int, typer.Option(help="Structures drawn from the decoder for each rationale.")]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder to write to; default: in the run's own.")]
-DataFolder = Annotated[
-    Path | None, typer.Option("--data", help="Folder with the files; default: what GRAPHFNP_DATA names.")
-]
-Address = Annotated[str | None, typer.Option(help="Of a Ray cluster; default: Ray on this machine.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder with the files; default: GRAPHFNP_DATA.")]
+Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster; default: Ray on this machine.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -115,7 +115,7 @@ def _predicted(folder: Path, request: PredictRequest) -> Counts:
         raise InvalidConfig(
             f"--engine {request.execution.engine} for {request.source}",
             "a file of molecules and --out FILE.csv or FILE.parquet",
-            "leave the engine out: this is done at once",
+            "leave the engine out",
         )
     else:
         counts, models = _predict_at_once(models, request)

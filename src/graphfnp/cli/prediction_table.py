@@ -57,12 +57,13 @@ def show_predictions(records: Sequence[Mapping[str, Any]], models: Mapping[str, 
         return
     if sets:
         out.print(
-            f"also possible: classes that {100 * level:g} % sets keep; each class has its own threshold", style="dim"
+            f"also possible: other classes in the {100 * level:g} % conformal set; each class has its own threshold",
+            style="dim",
         )
     for name, model in models.items():
         for one in model.conformal.notes(model.classifier.schema.class_names, level) if model.conformal else ():
             note(f"{name}: {one}" if name else one, out)
-    out.print("domain: is it like the training data? --json or --out FILE tell all", style="dim")
+    out.print("domain: is it like the training data? --json or --out FILE give all fields", style="dim")
 
 
 def _unreached(records: Sequence[Mapping[str, Any]], model: TrainedModel) -> None:

@@ -20,10 +20,13 @@ def rationales(
     source: Annotated[
         str, typer.Option(help="Where candidates come from: both, decoder, or training (parts of training graphs).")
     ] = "both",
-    temperature: Annotated[float | None, typer.Option(help="Of the decoder; 0: most probable decisions only.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature of the decoder; 0: most probable choices only.")
+    ] = None,
     largest: Annotated[int | None, typer.Option(help="Nodes (heavy atoms) of the largest candidate.")] = None,
     other: Annotated[
-        list[Path] | None, typer.Option("--other", help="Run with another seed, to see what is stable; repeatable.")
+        list[Path] | None,
+        typer.Option("--other", help="Run with another seed, to see which rationales are stable; repeatable."),
     ] = None,
     seed: Seed = 0,
     data: DataFolder = None,

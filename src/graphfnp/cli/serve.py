@@ -17,19 +17,21 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     api_key: Annotated[
-        str | None, typer.Option(envvar="GRAPHFNP_API_KEY", help="Ask every request for this key.", show_envvar=True)
+        str | None, typer.Option(envvar="GRAPHFNP_API_KEY", help="Key that every request must send.", show_envvar=True)
     ] = None,
-    max_rows: Annotated[int, typer.Option(help="Most rows of a request.", min=1)] = 2000,
-    max_bytes: Annotated[int, typer.Option(help="Most bytes of a request.", min=1)] = 4_000_000,
-    max_nodes: Annotated[int, typer.Option(help="Most atoms or nodes of a row.", min=1)] = 400,
-    seconds: Annotated[float, typer.Option(help="Until a request is answered, or refused.", min=0.1)] = 120.0,
-    row_seconds: Annotated[float, typer.Option(help="Processor time to read one row.", min=0.001)] = 0.5,
-    row_megabytes: Annotated[int, typer.Option(help="Memory to read one row.", min=64)] = 512,
-    max_connections: Annotated[int, typer.Option(help="Most connections at a time.", min=1)] = 512,
+    max_rows: Annotated[int, typer.Option(help="Maximum rows of a request.", min=1)] = 2000,
+    max_bytes: Annotated[int, typer.Option(help="Maximum bytes of a request.", min=1)] = 4_000_000,
+    max_nodes: Annotated[int, typer.Option(help="Maximum atoms or nodes of a row.", min=1)] = 400,
+    seconds: Annotated[float, typer.Option(help="Time limit of a request.", min=0.1)] = 120.0,
+    row_seconds: Annotated[
+        float, typer.Option(help="Limit of processor time to read one row, in seconds.", min=0.001)
+    ] = 0.5,
+    row_megabytes: Annotated[int, typer.Option(help="Limit of memory to read one row, in MB.", min=64)] = 512,
+    max_connections: Annotated[int, typer.Option(help="Maximum open connections.", min=1)] = 512,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name that a proxy on this machine sends as Host; may be repeated.")
     ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of the model.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="Threads for the model.", min=1)] = 1,
     log_level: Annotated[
         str, typer.Option(help="debug, info (a line for each request, without its molecules), warning or error.")
     ] = "info",
@@ -73,12 +75,12 @@ def serve(
     torch.set_num_threads(threads)
     listening = listen(host, port)  # before the model is read: a taken port should be heard of at once
     runs = open_panel(run)
-    with err.status("reading the model"):
+    with err.status("loading the model"):
         engines = {}
         for name, one in runs.items():
             has_rationales = one.model.classifier.rationale_model is not None
             if has_rationales and not (one.folder / DECODED).is_file():
-                note(f"{name} has no rationales with it: they are looked for now, for a minute or more")
+                note(f"{name} has no decoded rationales: decoding them takes a minute or more")
             engines[name] = Engine(one, decoded_of_run(one, data) if has_rationales else None, config)
         first, *others = engines.values()
         app = make_panel(engines, config) if others else make_app(first)
@@ -86,5 +88,5 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     err.print(f"{', '.join(runs)} at http://{shown}:{listening.getsockname()[1]}", markup=False, soft_wrap=True)
     if host not in LOOPBACK and api_key is None:
-        err.print("other machines can ask this service: consider --api-key", style="yellow")
+        err.print("other machines can reach this service: consider --api-key", style="yellow")
     run_server(app, config, listening)

@@ -15,7 +15,9 @@ def table(
     name: Annotated[
         str | None, typer.Argument(help="calibration, temperature, parts, ablation, claims, missing ...")
     ] = None,
-    fill: Annotated[bool, typer.Option("--fill", help="Train the missing cells; stop and go on at will.")] = False,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="Train the missing cells; can be interrupted and resumed.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
     budget: Annotated[float | None, typer.Option(min=0, help="Stop after this many minutes.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers anywhere on a Ray cluster.")] = "local",

@@ -43,7 +43,7 @@ def graphs_from_inputs(
         packs = [_unlabelled(item, names) for item in items]
         if (other := next((row for row, one in enumerate(packs) if one.schema != packs[0].schema), None)) is not None:
             raise InvalidGraphs(
-                f"a pack with another schema in row {other} than in row 0", "features and types that mean the same",
+                f"PackedGraphs with another schema in row {other} than in row 0", "one schema for all",
                 "pack all graphs together, or give the Data themselves",
             )  # fmt: skip
         return _every_row(concatenate(packs), standardise, descriptors)

@@ -176,7 +176,7 @@ def _transfer(url: str, part: Path) -> None:
 
 def _no_download(url: str, error: Exception, target: Path) -> MissingData:
     reason = getattr(error, "reason", None) or error
-    return MissingData(f"{url} could not be had ({reason})", "a download", f"put the file in {target.parent}")
+    return MissingData(f"{url} could not be downloaded ({reason})", "a download", f"put the file in {target.parent}")
 
 
 def _from_public_address(files: Files, url: str, target: Path) -> None:

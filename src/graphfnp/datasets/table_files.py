@@ -225,7 +225,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], notes: tupl
             name += f" (column {place})"
         names.append(name)
     if any(first != given.strip() for first, given in zip(names, header, strict=True) if given.strip()):
-        notes = (*notes, "a column name occurs twice: the first is meant, the others are called 'name (column n)'")
+        notes = (*notes, "a column name occurs twice: the first keeps it, the others are called 'name (column n)'")
     columns = tuple([row[i].strip() if i < len(row) else "" for row in rows] for i in range(len(names)))
     return TextTable(tuple(names), columns, notes, tuple(header))
 

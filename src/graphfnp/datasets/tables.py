@@ -102,7 +102,7 @@ def read_table(
             told = f"SMILES are those of the column {molecules!r}, labels those of {labels!r}"
             notes.append(f"{told}; --smiles and --label choose others")
     if salts := sum("." in smiles for smiles in graphs.text or ()):
-        what = "each is one graph, as it is written; --standardise keeps the largest"
+        what = "each is one graph as written; --standardise keeps the largest fragment"
         told = "1 row holds" if salts == 1 else f"{salts} rows hold"
         notes.append(f"{told} several molecules, such as salts: {what}")
     if labels and (missing := int((y == UNLABELLED).sum())):
@@ -144,7 +144,7 @@ def conflict_notes(graphs: PackedGraphs, rows: torch.Tensor) -> list[str]:
         return []
     where = listed([" and ".join(str(int(rows[graph])) for graph in same) for same in several], 3)
     what = f"{plural(len(several), 'molecule')} with more than one label"
-    return [f"{what}, of which no model can be right in every row: rows {where}"]
+    return [f"{what}, so no model can be right in every row: rows {where}"]
 
 
 def usual_split(graphs: PackedGraphs) -> str:
@@ -163,7 +163,7 @@ def usual_split(graphs: PackedGraphs) -> str:
 
 def _why(split: Split) -> str:
     if split.how.startswith("scaffold"):
-        return "split by scaffold, as new molecules will have new ones; --split random is kinder and says less"
+        return "split by scaffold, since new molecules have new scaffolds; --split random gives more optimistic numbers"
     return "split at random: there are too few molecules or scaffolds to have every class in every part by scaffold"
 
 
@@ -174,7 +174,7 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
     source = f" from {len(graphs) + len(problems)} rows" if problems else ""
     parts = ", ".join(f"{part} {len(getattr(split, part))}" for part in PARTS)
     counts = ", ".join(f"{name} {count}" for name, count in zip(names, graphs.class_counts.tolist(), strict=True))
-    last = f"; measures of one class are those of {names[1]}" if len(names) == 2 else ""
+    last = f"; metrics of one class are for {names[1]}" if len(names) == 2 else ""
     lines = [
         f"{dataset.name}: {plural(len(graphs), 'graph')}{source}; split {split.how}: {parts}",
         f"classes in their order: {counts or 'none'}{last}",

@@ -217,18 +217,20 @@ def read_numbers(
             text = content.decode("utf-8-sig").replace(",", " ")
             values = pd.read_csv(io.StringIO(text), sep=r"\s+", header=None, quoting=3).to_numpy()
         except (ValueError, OverflowError) as error:  # UnicodeDecodeError and pandas' own are ValueErrors
-            raise InvalidGraphs(f"{file}: {error}", "numbers, the same count in every line", "mend the file") from error
+            raise InvalidGraphs(
+                f"{file}: {error}", "numbers, the same count in every line", "correct the file"
+            ) from error
     if values.dtype.kind not in "iuf" or (whole and not _are_whole(values)):
         raise InvalidGraphs(
             f"{file} with {listed(_strange(values, whole))}",
             f"{'whole ' if whole else ''}numbers, the same count in every line",
-            "mend the file",
+            "correct the file",
         )
     if columns is not None and values.shape[1] != columns:
-        raise InvalidGraphs(f"{file} with {values.shape[1]} columns", f"{columns} columns", "mend the file")
+        raise InvalidGraphs(f"{file} with {values.shape[1]} columns", f"{columns} columns", "correct the file")
     if rows is not None and len(values) != rows:
         raise InvalidGraphs(
-            f"{file} with {len(values)} lines", f"{rows} lines, as the files it belongs to", "mend the file"
+            f"{file} with {len(values)} lines", f"{rows} lines, as the files it belongs to", "correct the file"
         )
     return values.astype(np.int64) if whole else values.astype(np.float64)
 
@@ -263,7 +265,9 @@ def read_labels(place: Path, name: str) -> list[int | str]:
     except ValueError:
         return list(words)
     if not all(number.is_integer() for number in numbers):
-        raise InvalidGraphs(f"{file} with fractions such as {words[0]}", "classes", "a regression target is no class")
+        raise InvalidGraphs(
+            f"{file} with fractions such as {words[0]}", "classes", "a regression target is not a class"
+        )
     return [int(number) for number in numbers]
 
 

@@ -44,7 +44,7 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     pages = {page_name(): opening, page_name("choices"): [render_choices(results)]}
     for name, table in TABLES.items():
         body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
-        about = f"Rerun: `graphfnp table {name} --fill --workers 2`. How to read it: {GUIDE}."
+        about = f"Rerun: `graphfnp table {name} --fill --workers 2`. {GUIDE} explains how to read the table."
         figures = (text for of, text in others if of == name)
         again = render_trained_again(results) if name == "parts" else ""
         pages[page_name(name)] = [f"# {table.title}", about, again, *figures, body]
@@ -58,26 +58,24 @@ def page_name(table: str | None = None) -> str:
 def sentences(results: Results) -> list[str]:
     """What the tables say, in a few sentences that are as true as they are."""
     if not results.records:
-        return [
-            "**Nothing has been run yet under the present rule**; what was run under earlier ones has been removed."
-        ]
+        return ["**Nothing has been run yet under the present protocol**; results of earlier ones were removed."]
     judged, missing = claims(results), outstanding(TABLES.values(), results)
     current = sum(Cell.from_json(record).key == key for key, record in results.records.items())
     earlier = len(results.records) - current
     said = [
-        f"{current} cells, each one training or one explainer, were run by one rule, in which no test score chooses "
-        "anything" + (f"; {earlier} of earlier code are kept and stand in no table." if earlier else ".")
+        f"{current} cells, each one training or one explainer, follow one protocol, in which no choice is made by a "
+        "test score" + (f"; {earlier} of earlier code are kept and stand in no table." if earlier else ".")
     ]
     raw, soft = (places(results, measure) for measure in ("nll_raw", "nll"))
     if soft:
         first = [sum(not place.ahead for place in found) for found in (raw, soft)]
         said.append(
-            f"By test NLL GraphFNP is the first of all single models with a GCN on {first[0]} of {len(raw)} datasets "
-            f"as it stands, and on {first[1]} if each method has a temperature."
+            f"With a GCN, GraphFNP has the lowest test NLL of all single models on {first[0]} of {len(raw)} datasets "
+            f"without a temperature, and on {first[1]} if each method has one."
         )
     said.append(f"Of {len(judged)} claims, {claim_counts(judged)}.")
     if ranked := _rationale_places(results):
-        said.append(f"By macro Rationale F1 (K = 1), beside all explainers, it is {', '.join(ranked)}.")
+        said.append(f"By macro Rationale F1 (K = 1), among all explainers, it is {', '.join(ranked)}.")
     links = {
         entry["dataset"]: entry["link_precision_mean_mean"]
         for entry in summaries(TABLES["rationales"], results)
@@ -86,12 +84,12 @@ def sentences(results: Results) -> list[str]:
     if links:
         least, most = min(links, key=links.__getitem__), max(links, key=links.__getitem__)
         said.append(
-            f"Links of rationales go to their own class by {100 * links[least]:.0f} % ({least}) to "
-            f"{100 * links[most]:.0f} % ({most}), where chance is 50 %."
+            f"The link precision of rationales, the share of links to graphs of their own class, is "
+            f"{100 * links[least]:.0f} % ({least}) to {100 * links[most]:.0f} % ({most}); chance is 50 %."
         )
     if missing:
         hours = sum(one.core_hours for one in missing)
-        said.append(f"{sum(one.cells for one in missing)} cells have not been run, {hours:.0f} core-hours or more.")
+        said.append(f"{sum(one.cells for one in missing)} cells have not been run ({hours:.0f} core-hours or more).")
     return said
 
 
@@ -114,20 +112,21 @@ def _rules() -> str:
     rates = ", ".join(f"{rate:g}" for rate in LEARNING_RATES)
     return f"""## How to read the tables
 
-`graphfnp table NAME --fill --workers 2` goes on where it stopped, `graphfnp table NAME --json` prints the numbers,
+`graphfnp table NAME --fill --workers 2` trains what is missing, `graphfnp table NAME --json` prints the numbers,
 `graphfnp table --write docs/results.md` writes these pages. The command of every training is in
 `results/cells/*.jsonl`, under `provenance`; where it names no epochs, add `--epochs {RECIPE["epochs"]}`.
 
-Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one counts;
-learning rate of {{{rates}}} and one further value of one setting of the method by the mean validation NLL over the
-tuning seeds: the same budget for every method, but that a forest has no rate and an ensemble takes the choice of its
-members. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted
-on validation: doubt only) and *free* (in [.2, 10]); what is not called otherwise is soft, and claims are judged by it.
-Classes weigh alike in training, and probabilities are scored as that training gives them, for an even label mix; the
-commands for users say them for the mix of the training data instead.
-Numbers are means ± standard deviations over seeds, ECE, AUROC and accuracy in percent. The best of a column is bold.
-*NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value: positive means that GraphFNP
-is better. Of Rationale F1, edges and links more is better: there the difference is in points, and a negative one means
-that GraphFNP is better. *cost*: time to predict over Vanilla's. The paper's ECE stands beside our raw one.
+Protocol (docs/paper-notes.md): three-layer backbone {WIDTH} wide, {RECIPE["epochs"]} epochs, the last one is used.
+Tuning: learning rate of {{{rates}}} and one further value of one setting of the method, by the mean validation NLL over
+the tuning seeds. This budget is the same for every method, except that a forest has no rate and an ensemble uses the
+choice of its members. Every method is scored *raw*, *soft* (one temperature in [1, 10], fitted on validation; it can
+only lower confidence) and *free* (in [.2, 10]). Scores without a name are soft, and claims are judged by soft scores.
+Training weights the classes equally, and tables are scored for this even label mix; the commands for users move
+probabilities to the mix of the training data instead.
+Numbers are means ± standard deviations over seeds; ECE, AUROC and accuracy are in percent. The best of a column is
+bold. *NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value; positive means that
+GraphFNP is better. For Rationale F1, edges and links more is better: there the difference is in points, and negative
+means that GraphFNP is better. *cost*: prediction time divided by Vanilla's. The paper's ECE is compared with our raw
+ECE.
 
 {columns}"""

@@ -37,14 +37,14 @@ def claim_parts(results: Results) -> list[str | Part]:
     judged, parts = claims(results), TABLES["parts"]
     complete = [name for name in parts.columns if not parts.only(columns=[name]).missing(results)]
     about = (
-        f"Is GraphFNP's NLL or Brier lower than that of the rivals, and are its ECE and AUROC the best, or within one "
-        f"standard error of it? Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table claims "
-        "--json` lists each. Beside the verdict stand the difference to the hardest rival (less than 0: GraphFNP is "
-        "better) and its name, or both values. *yes* to a difference: p < .05 in a one-sided paired t-test, after "
-        "Holm's correction over all claims that have one and, for random splits, which share graphs, Nadeau and "
-        "Bengio's; *in the mean*: a lead that is not significant. Seeds of one split speak for that split. "
-        "*focal, parts* and the like also learn from random parts of graphs, as GraphFNP and the network without "
-        f"rationales always do; they were run on {listed(complete) or 'no dataset yet'}, with a GCN."
+        "Claims: GraphFNP has a lower NLL or Brier than the rivals, and the best ECE and AUROC, or is within one "
+        f"standard error of the best. Of {len(judged)} such claims, all soft, {claim_counts(judged)}; `graphfnp table "
+        "claims --json` lists them. Each verdict comes with the difference to the hardest rival (negative: GraphFNP is "
+        "better) and its name, or with both values. *yes* for a difference: p < .05 in a one-sided paired t-test, "
+        "after Holm's correction over all tested claims and, for random splits, which share graphs, Nadeau and "
+        "Bengio's; *in the mean*: a lead that is not significant. Seeds of one split support claims about that split "
+        "only. *focal, parts* and similar rivals also learn from random parts of graphs, as GraphFNP and the network "
+        f"without rationales always do; they were run on {listed(complete) or 'no dataset yet'}, with a GCN."
     )
     known = {(claim.where, claim.says): claim for claim in judged if claim.holds is not None}
     rows = [
@@ -80,7 +80,7 @@ def render_places(results: Results) -> str:
             best = "; ".join(f"{name} {mean:.3f}" for name, mean in list(place.ahead.items())[:2])
             cells += [f"{place.number} of {place.models}", f"{place.ours:.3f}", best]
         rows.append(cells)
-    heads = ["", "place, raw", "NLL, raw", "the best, if others", "place, soft", "NLL, soft", "the best, if others"]
+    heads = ["", "rank, raw", "NLL, raw", "best rivals ahead", "rank, soft", "NLL, soft", "best rivals ahead"]
     return markdown(heads, rows) if rows else ""
 
 
@@ -107,15 +107,15 @@ def render_doubt(results: Results) -> str:
     costs = [name for name in pairs if name not in gains]
     falls = [name for name, (drawn, mean) in pairs.items() if drawn["auroc_mean"] <= mean["auroc_mean"] - 0.005]
     said = [
-        "GraphFNP draws the links between a graph and the rationales. A draw without any link answers with the prior, "
-        "so a share p0 of every answer is doubt, whatever the network says; the table has its mean over 256 validation "
-        "graphs at most. *w/o C* is the same method with the probabilities of the links in the place of draws: all "
-        "links count a little, and nothing is left to the prior.",
+        "GraphFNP draws the links between a graph and the rationales at random. A draw without a link predicts the "
+        "class frequencies (the prior). So a share p0 of every prediction is the prior, whatever the network "
+        "predicts; this share is the method's doubt, and the table has its mean over 256 validation graphs at most. "
+        "*w/o C* is the same method with link probabilities in place of draws, and so without the prior.",
         f"Before a temperature the doubt lowers the NLL on {', '.join(gains) or 'no dataset'}, "
         f"and raises it on {', '.join(costs) or 'none'}.",
-        "A temperature of at least 1 gives every rival doubt too, and cannot take any from GraphFNP; a free one can.",
-        f"Graphs are ranked by p0 too, which knows less of the class: AUROC falls by half a point or more on "
-        f"{', '.join(falls) or 'none'}.",
+        "A temperature of at least 1 lowers the confidence of every rival too, but cannot raise that of GraphFNP; a "
+        "free one can.",
+        f"p0 also affects the ranking of graphs: AUROC falls by half a point or more on {', '.join(falls) or 'none'}.",
     ]
     return f"## What its doubt gains and costs\n\n{' '.join(said)}\n\n{markdown(heads, rows)}"
 
@@ -137,9 +137,9 @@ def render_ranks(results: Results) -> str:
     ]
     where = (
         f"Mean rank of {len(rows)} methods (1 is best) over {len(found.places)} columns, {found.splits} splits: "
-        f"{', '.join(found.places)}. That all are alike has p {_p(found.friedman['nll'], '= ')} for NLL (Friedman). "
+        f"{', '.join(found.places)}. Friedman's test of equal NLL ranks: p {_p(found.friedman['nll'], '= ')}. "
         "*p*: NLL against GraphFNP over all splits (Wilcoxon, Holm). Splits of a dataset share graphs, so the tests "
-        "speak for these datasets and not for all there are."
+        "hold for these datasets only."
     )
     return f"## Overview\n\n{where}\n\n{markdown(['method', *chosen, 'p'], rows)}"
 
@@ -163,8 +163,8 @@ def render_own_size(results: Results) -> str:
     rows = [[method, *(row.get(place, "") for place in places)] for method, row in found.items()]
     about = (
         "ECE in percent without a temperature, ours / the paper's: 256 wide, scaffold split, five seeds. The paper's "
-        "GraphFNP stands beside ours and beside the method as printed (*paper*, 40 epochs). The paper does not say "
-        "how many epochs its networks were trained for, and a network that is trained for longer is surer."
+        "GraphFNP is compared with ours and with the method as printed (*paper*, 40 epochs). The paper does not say "
+        "how many epochs its networks were trained for; longer training makes a network more confident."
     )
     return f"## At the paper's own size\n\n{about}\n\n{markdown(['', *places], rows)}"
 
@@ -191,10 +191,10 @@ def render_trained_again(results: Results) -> str:
         return ""
     told = [f"{statistics.mean(cells[name]):.3f} and {means[name]:.3f} on {name}" for name in cells]
     return (
-        "**Trained again.** GraphFNP and the network without rationales with parts, and the others without, stand in "
-        "Table 1 too, and were trained for this table once more. The same code gives the same bits; where it added "
-        "numbers in another order meanwhile, the NLL of a cell and the mean over seeds moved by (mean of all cells, "
-        f"furthest of all means) {', '.join(told)}. Differences that small say nothing."
+        "**Trained again.** Table 1 also has GraphFNP and the network without rationales with parts, and the others "
+        "without; they were trained again for this table. The same code gives the same bits. Where the order of sums "
+        "changed in between, NLLs moved by (mean over cells, and largest move of a mean over seeds) "
+        f"{', '.join(told)}. Differences of this size mean nothing."
     )
 
 
@@ -208,11 +208,11 @@ def render_outstanding(results: Results) -> str:
         for one in found
     ]
     about = (
-        f"{sum(one.cells for one in found)} cells have not been run under the present rule, "
-        f"{sum(one.core_hours for one in found):.0f} core-hours or more: by the median of cells alike, or else "
-        "by what dataset, backbone, method and width cost elsewhere, or by an earlier rule (`results/seconds.json`). "
-        "*unknown*: cells of which nothing alike was finished. Cells that several tables share stand with the first; "
-        "settings not chosen yet may add a few."
+        f"{sum(one.cells for one in found)} cells have not been run under the present protocol, "
+        f"{sum(one.core_hours for one in found):.0f} core-hours or more. The estimate is the median of similar cells, "
+        "or from the costs of the same dataset, backbone, method and width elsewhere, or from an earlier protocol "
+        "(`results/seconds.json`). *unknown*: cells without such an estimate. Cells that several tables share are "
+        "listed with the first; tuning may add a few."
     )
     return f"## Not run\n\n{about}\n\n{markdown(['table', 'where', 'cells', 'core-hours', 'unknown'], rows)}"
 
@@ -231,8 +231,8 @@ def render_choices(results: Results) -> str:
             rows.append([group.name, _settings(choice.overrides), tried])
     heads = ["where", "chosen", "tried: validation NLL"]
     about = (
-        "What each method was run with, and the mean validation NLL, in which classes weigh alike, of all that was "
-        "tried: [the budget is the same for all](results.md#how-to-read-the-tables)."
+        "The chosen settings of each method, and the mean class-weighted validation NLL of all that were tried. "
+        "[The budget is the same for all](results.md#how-to-read-the-tables)."
     )
     return f"# Choices made on validation\n\n{about}\n\n{markdown(heads, rows)}"
 

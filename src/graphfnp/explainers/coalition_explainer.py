@@ -90,7 +90,7 @@ def _probabilities(model: nn.Module, config: ModelConfig, constant: dict[str, An
         raise InvalidConfig(
             f"a {type(model).__name__} whose forward takes no batch",
             "a graph classifier forward(x, edge_index, batch, ...)",
-            "add that argument: coalitions are shown to the model many at a time",
+            "add that argument: the model is called on many coalitions at a time",
         )
 
     def probabilities(x: Tensor, edge_index: Tensor, batch: Tensor, **fields: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ class Explanations:
         for name in ("edge_mask", "node_mask"):
             mask = getattr(self, name)
             if not bool(((mask >= 0) & (mask <= 1)).all()):
-                raise InvalidGraphs(f"a {name} with values outside [0, 1]", "a valid mask", "mend the explainer")
+                raise InvalidGraphs(f"a {name} with values outside [0, 1]", "a valid mask", "correct the explainer")
 
 
 def kept_edges(graphs: PackedGraphs, explanations: Explanations, share: float = SHARE) -> Tensor:

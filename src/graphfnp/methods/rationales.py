@@ -11,7 +11,7 @@ from graphfnp.graphs.structure import Structure
 Source = Literal["decoder", "training part"]
 
 UNREACHED = 0.6  # with this probability, or a higher one, that nothing is linked, a prediction leans on nothing
-NOTHING = "leans on nothing the model knows"
+NOTHING = "mostly follows the label mix: most draws link no rationale"
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ class Conformal:
             return []
         needed = ceil(level / (1 - level) - ROUNDING)
         few = listed([f"{class_names[k]!r} has {len(self.scores[k])}" for k in always])
-        return [f"every {100 * level:g} % set holds classes with fewer than {needed} held-out graphs: {few}"]
+        return [f"every {100 * level:g} % set contains classes with fewer than {needed} held-out graphs: {few}"]
 
     def to_json(self) -> dict:
         return {"scores": [list(scores) for scores in self.scores], "held_back": self.held_back}

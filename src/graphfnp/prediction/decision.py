@@ -80,10 +80,10 @@ class Decision:
 
     def told(self, class_names: tuple[str, ...]) -> str:
         low, high = self.interval
-        from_on = "never said" if self.threshold == NEVER else f"said from p = {self.threshold:.3f} on"
+        from_on = "never said" if self.threshold == NEVER else f"from p = {self.threshold:.3f}"
         return (
-            f"{class_names[self.positive]} is {from_on} ({INTERVAL:.0%} interval {low:.3f} to {high:.3f}), for "
-            f"{self.rule}, by {self.graphs} held-out graphs, {self.share:.0%} of that class"
+            f"{class_names[self.positive]} {from_on} ({INTERVAL:.0%} interval {low:.3f} to {high:.3f}), for "
+            f"{self.rule}, fitted on {self.graphs} held-out graphs, {self.share:.0%} of that class"
         )
 
     def scores(self, predictions: Predictions) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: 
     if known.draws.shape[-1] != 2 or len(known.y.unique()) < 2:
         raise InvalidGraphs(
             f"{len(known)} labelled graphs, {known.draws.shape[-1]} classes", "labelled graphs of both of two classes",
-            "a threshold cuts between two classes; leave --precision and costs out",
+            "a threshold needs two classes; leave --precision and costs out",
         )  # fmt: skip
     probability, truth = known.probabilities[:, positive].double().numpy(), (known.y == positive).numpy()
     threshold = rule.threshold(probability, truth)

@@ -86,7 +86,7 @@ def weighted_for(model: TrainedModel, graphs: PackedGraphs | Sequence[Any], seed
         )
     if len(graphs) < FEWEST_GRAPHS:
         raise InvalidGraphs(
-            f"{plural(len(graphs), 'graph')} to weigh conformal sets for",
+            f"{plural(len(graphs), 'graph')} to weight conformal sets for",
             f"{FEWEST_GRAPHS} or more",
             "leave --weighted out",
         )

@@ -80,7 +80,8 @@ def report_of_run(
     notes = list(dataset.split.notes)
     if part == "validation":
         notes.append(
-            "There is no test part: judged is the validation part, which calibration saw, so measures flatter."
+            "There is no test part. The validation part is used instead; calibration was fitted on it, so the metrics "
+            "are too optimistic."
         )
     mix, names = assumed_mix(model), dataset.graphs.schema.class_names
     assumed, other = mix_told(mix, label_shares(judged.y, len(names)), names, len(judged))
@@ -90,7 +91,7 @@ def report_of_run(
         notes.append(f"Stand-in: {dataset.facts['stand_in']}")
     if dataset.problems:
         count = len(dataset.problems)
-        notes.append(f"{count} row{' is' if count == 1 else 's are'} no graph and left out.")
+        notes.append(f"{count} row{' is' if count == 1 else 's are'} unreadable and left out.")
     title = f"{plan.method} on {dataset.name}"
     has_rationales = model.classifier.rationale_model is not None
     decoded = decoded_of_run(run, data, dataset=dataset).rationales if has_rationales else None

@@ -27,16 +27,16 @@ SHOWN = 3  # rationales beside a graph
 MARKED = 0.6  # an edge is marked if its score is at least this share of the graph's highest
 
 LEAD = (
-    "Marked in each input: the edges whose surroundings, encoded by themselves, are linked most strongly to rationales "
-    "of the predicted class.",
-    "Below it: the rationales it is linked to, each with the share of draws that link the two and its weight among all "
-    "links. Where an input holds the structure of a rationale, the match is drawn too.",
+    "Marked in each input: the edges whose neighbourhoods are linked most strongly to rationales of the predicted "
+    "class.",
+    "Below it: the rationales it is linked to, with the share of draws with a link and the weight among all links. If "
+    "an input contains the structure of a rationale, the match is drawn too.",
 )
 FALLS_BACK = (
-    "Draws that link no rationale answer with the label mix, or with what calibration makes of it: where there are "
-    "many, the probability is near that."
+    "Draws without a link predict the label mix (the class frequencies), after calibration. With many such draws the "
+    "probability is near the label mix."
 )
-BESIDE = "Where no rationale is linked, the rest of the model still answers: links tell a part of why it says so."
+BESIDE = "Draws without a link are still predicted by the rest of the model, so the links explain only a part."
 
 
 def explanation_records(
@@ -150,9 +150,9 @@ def write_explanations(
             )
         )  # fmt: skip
     groups = grouped(cards, found.target.tolist(), schema)
-    footer = "explanations.json holds the whole correlation row and a score for every edge."
+    footer = "explanations.json has all link probabilities and a score for every edge."
     if refused:
-        footer += f" Rows that are no graph: {', '.join(str(problem.row) for problem in refused)}."
+        footer += f" Rows that could not be read: {', '.join(str(problem.row) for problem in refused)}."
     for note in [] if model.conformal is None else model.conformal.notes(schema.class_names):
         footer += f" {sentence(note)}"
     lead = (*LEAD, FALLS_BACK if rationales.falls_back else BESIDE)

@@ -34,8 +34,8 @@ def reliability_diagram(predictions: Predictions, metrics: Mapping[str, object])
     lower, gap = np.minimum(right, claimed), np.abs(right - claimed)
     above.bar(middle, lower, width, color=hue(0), zorder=2)
     for chosen, colour, name in (
-        (claimed > right, ALERT, "claimed, but not right: too sure"),
-        (claimed <= right, hue(4), "right beyond the claim: too modest"),
+        (claimed > right, ALERT, "overconfident"),
+        (claimed <= right, hue(4), "underconfident"),
     ):
         above.bar(
             middle[chosen], gap[chosen], width, bottom=lower[chosen],
@@ -44,7 +44,7 @@ def reliability_diagram(predictions: Predictions, metrics: Mapping[str, object])
     low, high = wilson(right * count, count)
     above.errorbar(
         middle, right, np.abs([right - low, high - right]),
-        fmt="_", markersize=7, color=INK, elinewidth=0.9, label="share that was right, 95 % interval", zorder=4,
+        fmt="_", markersize=7, color=INK, elinewidth=0.9, label="accuracy, 95 % interval", zorder=4,
     )  # fmt: skip
     above.plot([0, 1], [0, 1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)), label="perfectly calibrated", zorder=3)
     above.set(ylabel="share that was right", ylim=(0, 1.02), title="Reliability")

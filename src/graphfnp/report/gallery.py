@@ -27,17 +27,17 @@ from graphfnp.report.selection import both_ends
 
 MOST_INPUTS = 20  # over their rationales
 LEAD = (
-    "What the model looks for: each rationale is a point it has learned to compare graphs with, and speaks for one "
-    "class. Drawn is the small graph that its own kernel answers to, from the decoder or cut out of training graphs "
-    "near it, ranked by that kernel alone. Rationales that answer to the same structure are drawn once.",
-    "Below each are the training graphs of its class nearest to it, with the structure marked where they hold it. "
-    "A graph correlates with a rationale if it does in more than half of the draws. A wavy line, * in the text, is "
-    "where a part was attached to more; there the pattern allows anything.",
+    "A rationale is a point that the model has learned for one class and compares every graph with. The drawing is a "
+    "small graph with a high kernel value, from the decoder or cut out of a nearby training graph; only the kernel "
+    "ranks these graphs. Rationales with the same drawing share a card.",
+    "Below each rationale are the nearest training graphs of its class; its structure is marked where they contain it. "
+    "A graph correlates with a rationale if it is linked in more than half of the draws. A wavy line, * in the text, "
+    "is a bond to the rest of a larger graph, where the pattern allows anything.",
 )
 CAPTIONS = {
-    "inputs": "Held-out graphs over the rationales they are correlated with, marked where they hold them",
+    "inputs": "Held-out graphs above the rationales they are linked to; marked where they contain the structure",
     "embedding": "Held-out graphs and rationales in the plane of most variance",
-    "correlation": "How often held-out graphs are correlated with each rationale, and how sure the model is of them",
+    "correlation": "How often held-out graphs are linked to each rationale, and the confidence of their predictions",
 }
 
 
@@ -70,7 +70,9 @@ def write_gallery(
         ]
         groups.append(Group(f"{schema.class_names[label]}", hue(label), cards))
     plates = [Thumb(figure, CAPTIONS[name]) for name, figure in (figures or {}).items()]
-    footer = "rationales.json holds every number, with the counts behind the shares; p-values are Fisher's, one-sided."
+    footer = (
+        "rationales.json has all numbers, with the counts behind the shares; p-values are from Fisher's one-sided test."
+    )
     return write_cards(folder / "gallery.html", title, LEAD, groups, footer, plates, thumbs=2, legend=legend(schema))
 
 
@@ -91,12 +93,15 @@ def _card(
     tags += [Tag(record[key]) for key in ("motif", "words") if record[key]]
     if record["source"] and structure is not None:
         tags.append(Tag({"decoder": "from the decoder", "training part": "part of a training graph"}[record["source"]]))
-    facts = [("kernel to the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also)))]
+    facts = [("kernel with the rationale", ", ".join(f"{one['structure_kernel']:.2f}" for one in (record, *also)))]
     if structure is not None:
-        facts.append(("p(class) of it alone, before calibration", percent(record["class_probability"])))
+        facts.append(("p(class) of the structure alone, uncalibrated", percent(record["class_probability"])))
     measured = (("link precision, test", "link_precision"), ("coverage of its class, training", "coverage"))
     facts += [(said, ", ".join(percent(one.get(key)) for one in (record, *also))) for said, key in measured]
-    further = (("holders against others, AUROC", "holder_auc"), ("fall of the kernel without it", "deletion"))
+    further = (
+        ("AUROC, graphs with the structure against others", "holder_auc"),
+        ("fall of the kernel without the structure", "deletion"),
+    )
     facts += [(said, f"{record[key]:z.2f}") for said, key in further if record.get(key) is not None]
     if record["stability"] is not None:
         facts.append(("found again by other seeds", percent(record["stability"])))

@@ -66,11 +66,11 @@ def promise(predictions: Predictions) -> str:
     """What a stated probability is worth, in one sentence."""
     known = predictions.labelled()
     if len(known) == 0:
-        return "The classes of these graphs are not known, so nothing here says how often the model is right."
+        return "The classes of these graphs are not known, so accuracy cannot be measured."
     right, confidence = (known.label == known.y).double(), known.confidence
     near = (confidence >= 0.85) & (confidence <= 0.95)
     if int(near.sum()) >= ENOUGH:
-        often, said = percent(float(right[near].mean()), 0), f"{int(near.sum())} graphs given 85 to {percent(0.95, 0)}"
+        often, said = percent(float(right[near].mean()), 0), f"{int(near.sum())} graphs with 85 to {percent(0.95, 0)}"
         return f"When the model says {percent(0.9, 0)}, it is right about {often} of the time ({said})."
     claimed, true = float(confidence.mean()), float(right.mean())
     return f"On average the model says {percent(claimed, 0)}, and it is right {percent(true, 0)} of the time."
@@ -82,15 +82,15 @@ def headline(metrics: Mapping[str, object], num_classes: int) -> list[Card]:
         _accuracy(metrics, num_classes),
         _calibration(metrics),
         _simple(
-            metrics, "auroc", "AUROC", "Take one graph of each class: this is how often the right one gets the higher"
-            " probability. 0.5 is guessing, 1 is perfect.",
+            metrics, "auroc", "AUROC", "For random pairs of graphs of two classes: how often the right one gets the"
+            " higher probability. 0.5 is guessing, 1 is perfect.",
         ),
         _simple(
-            metrics, "nll", "NLL", "The surprise at the true class, in nats: sure and wrong costs most. Lower is"
-            " better; it rewards being right and being honest together.",
+            metrics, "nll", "NLL", "Negative log-likelihood: the mean of -log(probability of the true class), in nats."
+            " Lower is better; confident errors cost most.",
         ),
         _simple(
-            metrics, "brier", "Brier score", "The squared distance between the stated probabilities and what was true."
+            metrics, "brier", "Brier score", "The mean squared distance between the probabilities and the true class."
             " 0 is perfect.",
         ),
         _rationale_f1(metrics),
@@ -103,15 +103,15 @@ def _accuracy(metrics: Mapping[str, object], num_classes: int) -> Card | None:
     if value is None:
         return None
     if not count:
-        return Card("Accuracy", percent(value), "The share of graphs whose class was predicted rightly.")
+        return Card("Accuracy", percent(value), "The share of graphs with the right predicted class.")
     low, high = wilson(value * count, count)
     always = number_of(metrics, "accuracy_of_majority")
     guess = (
         f"Guessing among {num_classes} classes gives {percent(1 / num_classes, 0)}."
         if always is None
-        else f"Always naming the commonest class gives {percent(always)}."
+        else f"Always predicting the most frequent class gives {percent(always)}."
     )
-    sentence = f"The share of {count:.0f} graphs whose class was predicted rightly. {guess}"
+    sentence = f"The share of {count:.0f} graphs with the right predicted class. {guess}"
     return Card("Accuracy", percent(value), sentence, f"95 % interval {100 * low:.1f} to {100 * high:.1f}")
 
 
@@ -120,14 +120,14 @@ def _calibration(metrics: Mapping[str, object]) -> Card | None:
     if value is None:
         return None
     interval = interval_of(metrics, "ece_interval")
-    sentence = f"Stated probabilities are off by {100 * value:.1f} points on average."
+    sentence = f"Predicted probabilities are off by {100 * value:.1f} points on average."
     if floor is not None:
         excess = round(100 * value, 1) - round(100 * floor, 1)  # of the numbers as printed
-        more = f"{excess:.1f} points are more than that" if excess > 0 else "no gap shows beyond that"
+        more = f"{excess:.1f} points are more than that" if excess > 0 else "the gap is not larger than that"
         sentence += f" A perfectly calibrated model would show {100 * floor:.1f} on these graphs by chance: {more}."
     at_mix = number_of(metrics, "ece_at_mix")
     if at_mix is not None and f"{100 * at_mix:.1f}" != f"{100 * value:.1f}":
-        sentence += f" With these graphs weighed to the label mix that is assumed it is {100 * at_mix:.1f}."
+        sentence += f" With these graphs weighted to the assumed label mix it is {100 * at_mix:.1f}."
     detail = []
     if interval is not None:
         detail.append(f"the true gap is between {100 * interval[0]:.1f} and {100 * interval[1]:.1f} (95 %)")
@@ -149,7 +149,7 @@ def _rationale_f1(metrics: Mapping[str, object]) -> Card | None:
     value, constant = number_of(metrics, "rationale_f1", "1"), number_of(metrics, "rationale_f1_constant")
     if value is None:
         return None
-    against = "" if constant is None else f" Always giving the same answer would score {percent(constant)}."
+    against = "" if constant is None else f" A constant prediction would score {percent(constant)}."
     parts = [
         f"{name} {percent(found)}"
         for name, path in (
@@ -159,7 +159,7 @@ def _rationale_f1(metrics: Mapping[str, object]) -> Card | None:
         )
         if (found := number_of(metrics, *path)) is not None
     ]
-    sentence = f"How well the nearest rationale alone would tell the class.{against}"
+    sentence = f"How well the nearest rationale alone predicts the class.{against}"
     return Card("Rationale F1", percent(value), sentence, " · ".join(parts))
 
 

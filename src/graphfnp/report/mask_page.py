@@ -55,12 +55,10 @@ def write_masks(
             )
         )  # fmt: skip
     lead = (
-        f"Marked: the {found.scored} that speak most for the class the model predicts, half of all at most.",
-        f"Masks lie between 0 and 1 and compare {found.scored} of one graph, not of two.",
+        f"Marked: the {found.scored} with the highest scores for the predicted class, at most half of all.",
+        "Masks lie between 0 and 1; compare them only within one graph.",
     )
-    footer = (
-        f"{found.seconds:.2f} s of processor time a graph. explanations.json holds the masks of all edges and nodes."
-    )
+    footer = f"{found.seconds:.2f} s of processor time a graph. explanations.json has the masks of all edges and nodes."
     groups = grouped(cards, found.target.tolist(), graphs.schema)
     write_cards(folder / PAGE, title, lead, groups, footer, legend=legend(graphs.schema))
     return records
@@ -89,9 +87,9 @@ def write_generated(folder: Path, title: str, found: Rationales, schema: Schema)
             Card(name, heading, drawn(picture, name, heading, folder), hue(label), size, code=[written(records[-1])])
         )
     write_json(folder / "generated.json", records)
-    lead = ("Graphs that stand for a class. They explain the model, not an input. Built ones may not exist in nature.",)
+    lead = ("Generated graphs for each class. They explain the model, not an input, and may not exist in nature.",)
     groups = grouped(cards, labels, schema)
-    write_cards(folder / PAGE, title, lead, groups, "generated.json holds the graphs.", legend=legend(schema))
+    write_cards(folder / PAGE, title, lead, groups, "generated.json has the graphs.", legend=legend(schema))
     return records
 
 

@@ -22,7 +22,7 @@ from graphfnp.runs.run import CONFIG, EPOCHS, PANEL, SPLIT, Run
 MANIFEST, FORMAT, README = "manifest.json", 1, "README.md"
 OF_RUN = (CONFIG, SPLIT, EPOCHS, METRICS, *MODEL_FILES, DECODED)
 KNOWN = {*OF_RUN, CARD, README, MANIFEST, PANEL}
-OWN_ZIP = "a run that somebody zipped is to be unpacked, or exported: graphfnp export RUN FILE.zip"
+OWN_ZIP = "unpack a zipped run folder, or export it: graphfnp export RUN FILE.zip"
 _PLACE = re.compile(r"([\w-][\w.-]*/)?[\w-][\w.-]*")
 _NAME = re.compile(r"[\w-][\w .-]*")
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes

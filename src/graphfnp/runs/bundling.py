@@ -53,7 +53,7 @@ def bundle(
     known = Provenance(dataset.name, data_hash(dataset.graphs), dataset.split.how)
     model = replace(model, provenance=known.with_measures("test part", metrics))
     model = _rounded(model, folder, plan.method, facts)
-    record = trained.record | {"rounded": "weights to half precision, after training; measured so"}
+    record = trained.record | {"rounded": "weights rounded to half precision after training, and measured so"}
     for place, content in ((METRICS, metrics), (SPLIT, read_json(trained.folder / SPLIT)), (CONFIG, record)):
         write_json(folder / place, content)
     run = Run(folder)

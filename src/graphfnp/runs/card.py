@@ -95,30 +95,30 @@ def _limits(run: Run, metrics: Mapping[str, Any]) -> Iterator[str]:
     model, plan = run.model, run.plan
     schema = model.classifier.schema
     yield (
-        f"It knows what {plan.dataset} taught it, and answers only with its classes: {', '.join(schema.class_names)}. "
-        "It is a help for sorting and looking, not a measurement."
+        f"It was trained on {plan.dataset}, and predicts only its classes: {', '.join(schema.class_names)}. "
+        "Use it to prioritise, not in place of a measurement."
     )
     if mix := assumed_mix(model):
         shares = ", ".join(f"{name} {share:.0%}" for name, share in zip(schema.class_names, mix, strict=True))
-        yield f"Its probabilities assume this mix of classes among what you ask about: {shares}."
+        yield f"Its probabilities assume these class frequencies among your inputs: {shares}."
     right = metrics.get("domain") or {}
     told = [f"{name} {facts['accuracy']:.0%} of {facts['graphs']}" for name, facts in right.items() if facts["graphs"]]
     if told:
-        yield f"How often it was right on held-out graphs, by its own verdict: {'; '.join(told)}."
+        yield f"Accuracy on held-out graphs by domain verdict: {'; '.join(told)}."
     if model.conformal is not None:
-        yield f"The {LEVEL:.0%} sets: {model.conformal.guarantee}. For graphs of another kind nothing is promised."
+        yield f"Guarantee of the {LEVEL:.0%} sets: {model.conformal.guarantee}. None for graphs of another kind."
     if reads_smiles(schema) and not schema.has_atom_features:
         yield (
-            "A SMILES is written as in the training data: hydrogens are nodes, charges are left out, and double bonds "
-            "of rings stand where RDKit puts them, which the numbers depend on a little."
+            "Molecules are represented as in the training data: hydrogens are nodes, charges are left out, and ring "
+            "double bonds are placed by RDKit, which affects the predictions a little."
         )
     if schema.descriptors:
         yield (
-            f"Beside the structure it reads {listed(schema.descriptors, 20)}; a row without one of them is refused. "
-            "Structures of rationales are judged without it."
+            f"Beside the structure it needs {listed(schema.descriptors, 20)}; a row without one of them fails. "
+            "Structures of rationales are evaluated without them."
         )
     if model.classifier.rationale_model is not None:
-        yield "Rationales show what the model looks for. They are not causes, and some are weak: read their evidence."
+        yield "Rationales are patterns that the model uses. They are not causes; some are weak: read their evidence."
 
 
 # ---------------------------------------------------------------- as text

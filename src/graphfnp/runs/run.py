@@ -115,7 +115,7 @@ class Run:
         """The graphs the run was trained on, with the run's own split."""
         if not self.has_data:
             raise MissingData(
-                f"{self.folder}, which holds a model and not the data it was trained on",
+                f"{self.folder}, which has a model but not its training data",
                 "a folder that `graphfnp train` wrote",
                 "give the graphs to predict or explain instead",
             )
@@ -128,7 +128,7 @@ class Run:
             raise InvalidRun(
                 f"{self.plan.dataset}, which has changed since {self.folder} was trained on it",
                 "the same graphs, since the run's split counts them",
-                "restore the file, or train again; what the run thinks of other graphs: graphfnp evaluate RUN FILE",
+                "restore the file, or train again; for other graphs use graphfnp evaluate RUN FILE",
             )
         return replace(loaded, split=split)
 

@@ -81,9 +81,9 @@ class Parts:
         old = old if isinstance(old, dict) else {}
         if changed := [name for name in {**old, **manifest} if old.get(name) != manifest.get(name)]:
             raise InvalidRun(
-                f"{self.folder}, begun with another {', '.join(changed)}",
-                "the command it was begun with, to go on where that stopped",
-                "run that command, or add --restart to begin anew, or choose another --out",
+                f"{self.folder}, started with another {', '.join(changed)}",
+                "the command it was started with, to resume",
+                "run that command, add --restart to start again, or choose another --out",
             )
 
     def _path(self, number: int) -> Path:

@@ -14,26 +14,26 @@ ALWAYS = ("row", "input", "status", "reason", "model")  # a failed row has these
 MEANING = {
     "row": "Place in the request, counted from 0.",
     "input": "The SMILES as given, or `graph` and the row's number.",
-    "standardised": "The standard form of it, which the model saw.",
-    "changes": "What standardising did: cleaned, fragment, charge, tautomer.",
-    "status": "`failed` if the row could not be read; nothing but `reason` is known of it then.",
+    "standardised": "Its standard form, which the model uses.",
+    "changes": "Steps that changed the molecule: cleaned, fragment, charge, tautomer.",
+    "status": "`failed` if the row could not be read; of the other fields it then has only `reason`.",
     "reason": "Why a row failed; empty otherwise.",
     "class": "The most probable class.",
     "probability": "Its calibrated probability.",
     "low": "90 % of the draws of that probability lie between `low` and `high`.",
     "high": "90 % of the draws of that probability lie between `low` and `high`.",
     "total_uncertainty": "Nats; the sum of `data_uncertainty` and `model_uncertainty`.",
-    "data_uncertainty": "Nats; what more training data would not remove.",
-    "model_uncertainty": "Nats; what more training data would remove.",
-    "distance": "How far the row is from everything the model knows, 0 to 1.",
+    "data_uncertainty": "Nats; the part that more training data would not remove.",
+    "model_uncertainty": "Nats; the part that more training data would remove.",
+    "distance": "The model's own distance of the row from its training data, 0 to 1.",
     "conformal_set": "Classes that cannot be ruled out at `conformal_level`.",
-    "conformal_level": "Share of rows whose class the sets are made to hold.",
-    "domain_score": "Share of training graphs with a lower nonconformity.",
+    "conformal_level": "Share of rows whose true class the sets are fitted to contain.",
+    "domain_score": "Share of training graphs that are closer to the other training graphs than this row is.",
     "domain_verdict": "Whether the row is like the training data.",
-    "rationales": "The rationales that the row is most often correlated with.",
+    "rationales": "The rationales that the row is most often linked to.",
     "nearest": "The most similar training graphs.",
-    "decision": "The class that the model's threshold says; null if it has none.",
-    "model": "Which model said this: the hash of weights, settings and calibration.",
+    "decision": "The class by the model's threshold; null if it has none.",
+    "model": "Id of the model: the hash of weights, settings and calibration.",
 }
 
 
@@ -47,7 +47,7 @@ class RationaleLink(Sent):
     """A rationale and how often the row is correlated with it."""
 
     rationale: int = Field(description="1 is the first of /rationales.")
-    label: str = Field(alias="class", description="The class that the rationale speaks for.")
+    label: str = Field(alias="class", description="The class of the rationale.")
     weight: float = Field(description="Share of draws in which the two are correlated.")
 
 
@@ -67,12 +67,14 @@ class Provenance(Sent):
     split: str
     part: str = Field(description="The held-out graphs that the error was measured on.")
     graphs: int = Field(description="How many these were.")
-    ece: float | None = Field(description="Expected calibration error; null if nobody has measured it.")
+    ece: float | None = Field(description="Expected calibration error; null if not measured.")
     ece_interval: tuple[float, float] | None = Field(description="95 %.")
-    ece_floor: float | None = Field(description="What a perfect model would show on as many graphs.")
-    ece_at_mix: float | None = Field(description="The error with these graphs weighed to the mix of `label_mix`.")
+    ece_floor: float | None = Field(description="The error of a perfect model on as many graphs.")
+    ece_at_mix: float | None = Field(description="The error with these graphs weighted to the mix in `label_mix`.")
     measured: str = Field(description="Date and time.")
-    label_mix: dict[str, float] | None = Field(default=None, description="What the probabilities assume, by class.")
+    label_mix: dict[str, float] | None = Field(
+        default=None, description="Class frequencies that the probabilities assume."
+    )
 
 
 class PlacedRationale(Sent):
@@ -82,7 +84,7 @@ class PlacedRationale(Sent):
     label: str
     correlation: float = Field(description="Share of draws in which the two are correlated.")
     weight: float = Field(description="The rationale's share in the local rationale.")
-    nodes: list[int] = Field(description="Of the row, where it holds the structure; empty if it does not.")
+    nodes: list[int] = Field(description="Nodes of the row that match the structure; empty if it has no match.")
 
 
 class Explanation(Sent):
@@ -91,7 +93,7 @@ class Explanation(Sent):
     correlation: list[float] = Field(description="To each rationale, in the order of /rationales.")
     rationales: list[PlacedRationale]
     unreached: float = Field(description="Probability that the row is linked to no rationale.")
-    leans_on: str | None = Field(description="A sentence, if the answer leans on nothing that the model knows.")
+    leans_on: str | None = Field(description="A remark, if most draws link no rationale.")
     edges: list[tuple[int, int, float]] = Field(description="Two nodes, and the score of the edge between them.")
 
 
@@ -133,7 +135,7 @@ def answer_model(schema: Schema, explained: bool = False) -> type[BaseModel]:
         __doc__="A record for each row, in order, with the fields of `graphfnp predict`.",
         model=(str, Field(description=MEANING["model"])),
         mix=(dict[str, float] | None, Field(description="Label mix that the probabilities assume, by class.")),
-        sets=(str | None, Field(description="What the conformal sets promise; none where the model has no sets.")),
+        sets=(str | None, Field(description="The guarantee of the conformal sets; null if the model has none.")),
         records=(list[record], ...),
     )
     return made

@@ -73,7 +73,7 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
         if request.graphs is None and not engine.reads_smiles:
             raise HTTPException(422, "this model does not read SMILES: send graphs, see /model for examples")
         if request.is_whole and len(request.rows) > MOST_TOGETHER:
-            detail = f"{len(request.rows)} rows to estimate a mix, weigh sets or pick: send at most {MOST_TOGETHER}"
+            detail = f"{len(request.rows)} rows to estimate a mix, weight sets or pick: send at most {MOST_TOGETHER}"
             raise HTTPException(413, detail)
         try:
             async with asyncio.timeout(config.seconds):
@@ -212,7 +212,9 @@ async def refuse(request: Request, error: RequestValidationError) -> JSONRespons
     if first["type"] == "json_invalid":
         return JSONResponse({"detail": f"not JSON from character {first['loc'][-1]} on: {first['ctx']['error']}"}, 400)
     if isinstance(first["input"], bytes):  # FastAPI left the body as it came
-        return JSONResponse({"detail": "a body that is not said to be JSON: send content-type: application/json"}, 422)
+        return JSONResponse(
+            {"detail": "a body without the JSON content type: send content-type: application/json"}, 422
+        )
     found: dict[tuple[str, ...], list[str]] = {}
     for one in error.errors()[
         :100
@@ -234,7 +236,7 @@ async def tell_why_unread(request: Request, error: StarletteHTTPException) -> Re
         coding = request.headers.get("content-encoding", "identity")
         known = {
             UnicodeDecodeError: "bytes that are no UTF-8",
-            RecursionError: "too many lists or objects in each other",
+            RecursionError: "lists or objects nested too deeply",
         }
         why = known.get(type(error.__cause__), "a number of too many digits")
         error.detail = (

@@ -43,9 +43,11 @@ class Client:
         retries: int = 3,
     ) -> None:
         if not address.startswith(("http://", "https://")):
-            raise GraphFNPError(f"the address {address}", "http://HOST:PORT", "name the scheme too")
+            raise GraphFNPError(f"the address {address}", "http://HOST:PORT", "include the scheme")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise GraphFNPError("a key with other than printable ASCII", "the service's key", "strip the line's end?")
+            raise GraphFNPError(
+                "a key with other than printable ASCII", "the service's key", "remove a trailing line break?"
+            )
         self.address, self.seconds, self.retries = address.rstrip("/"), seconds, retries
         self._key = {} if api_key is None else {"X-API-Key": api_key}
         self._limits: dict[str, Any] = {}

@@ -51,5 +51,5 @@ class ServiceConfig:
             raise InvalidConfig(
                 "an API key that is empty, or has blanks at its ends or other than ASCII characters",
                 "a key that fits into a header, or no key at all",
-                "is the variable set that should hold it? Leave --api-key out to serve without a key",
+                "check that its variable is set, or leave --api-key out to serve without a key",
             )

@@ -28,7 +28,9 @@ class Measures(Sent):
     """Measured on graphs that were not trained on."""
 
     accuracy: float | None = None
-    accuracy_of_majority: float | None = Field(default=None, description="Of always saying the most frequent class.")
+    accuracy_of_majority: float | None = Field(
+        default=None, description="Of always predicting the most frequent class."
+    )
     auroc: float | None = None
     ece: float | None = None
     ece_interval: tuple[float, float] | None = None
@@ -45,7 +47,9 @@ class CalibrationFacts(Sent):
     model_config = ConfigDict(extra="allow")
 
     temperature: float
-    prior: list[float] | None = Field(default=None, description="The label mix that training weighs the classes to.")
+    prior: list[float] | None = Field(
+        default=None, description="The label mix that the class weights of training imply."
+    )
     label_mix: list[float] | None = Field(default=None, description="The label mix that the probabilities assume.")
     provenance: Provenance | None
 
@@ -112,7 +116,7 @@ class Card(Sent):
     asks: str | None
     kind: str
     input: str
-    features: list[str] = Field(description="What each row must bring beside its structure.")
+    features: list[str] = Field(description="Features that each row needs beside its structure.")
     classes: list[str]
     data: Data
     measured_on: str
@@ -168,7 +172,7 @@ class RationaleRecord(Sent):
     reason: str | None = Field(description="Why there is no structure.")
     same_as: int | None = Field(description="An earlier rationale with the same structure.")
     smiles: str | None
-    fragment: str | None = Field(description="SMILES with a star where the molecule may go on.")
+    fragment: str | None = Field(description="SMILES with a star for each bond to the rest of a molecule.")
     smarts: str | None
     motif: str | None
     words: str | None

@@ -17,13 +17,13 @@ WHY = {
     400: ("Not JSON", "not JSON from character 17 on: Expecting value"),
     401: ("The API key is missing or wrong", "this service asks for its key: send it as X-API-Key"),
     404: ("No such rationale", "no structure for rationale 99: there are 10, counted from 1"),
-    408: ("The body came too slowly", "the body did not arrive within 20 seconds"),
+    408: ("The body arrived too slowly", "the body did not arrive within 20 seconds"),
     413: ("Too many bytes or rows", "3000 rows: send at most 2000 at a time"),
     421: ("The Host header names another machine", "this service answers to this machine's own names"),
-    422: ("Not what the route takes", "body: give either smiles or graphs"),
+    422: ("Invalid request", "body: give either smiles or graphs"),
     429: ("Too many rows wait", "20000 rows wait already: come back in a few seconds"),
-    500: ("A fault of the service", "the service failed: its log says more about request 5f0c"),
-    503: ("It took too long", "not answered within 120 seconds: send fewer rows at a time"),
+    500: ("Internal error", "the service failed: its log says more about request 5f0c"),
+    503: ("Timeout", "not answered within 120 seconds: send fewer rows at a time"),
 }
 DRAWN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><path d="M0 0 L10 10"/></svg>'
 COUNTED = 'graphfnp_rows_total{status="ok"} 2.0\n'
@@ -56,7 +56,7 @@ def responses(schema: Schema) -> dict[str, Responses]:
         "/metrics": _other(TEXT, COUNTED, *OPEN),
         "/health": {
             **_json(Health, 413, 421, 500),
-            503: {"model": Health, "description": "The service is about to end"},
+            503: {"model": Health, "description": "The service is shutting down"},
         },
     }
 

@@ -55,7 +55,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
 
     panel = bare_app(
         config, telemetry, "panel", "panel.js", lifespan=lifespan, title=f"GraphFNP: {', '.join(engines)}",
-        version=", ".join(one.version for one in services.values()), description="Several models, asked together.",
+        version=", ".join(one.version for one in services.values()), description="Several models in one service.",
     )  # fmt: skip
     columns = {name: 1.0 for service in services.values() for name in service.state.card["features"]}
     example = {"smiles": [ASPIRIN, "CCO"], **({"features": [columns, columns]} if columns else {})}

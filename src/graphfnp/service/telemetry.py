@@ -25,14 +25,14 @@ class _Reading(Collector):
     def collect(self) -> Iterable[Metric]:
         lost = CounterMetricFamily(
             "graphfnp_rows_lost",
-            "Rows whose reading was ended: too slow, too large, a crash, an error.",
+            "Rows whose reading was stopped: too slow, too large, a crash, an error.",
             labels=["why"],
         )
         for why, count in self.pool.lost.items():
             lost.add_metric([why], count)
         yield lost
         yield CounterMetricFamily(
-            "graphfnp_reader_restarts", "Processes that read, ended by a row.", value=self.pool.restarts
+            "graphfnp_reader_restarts", "Reader processes ended by a row.", value=self.pool.restarts
         )
 
 
@@ -50,9 +50,9 @@ class Telemetry:
         )
         self.open = gauge("graphfnp_requests_open", "Requests accepted and not answered yet.")
         self.rows = counter("graphfnp_rows", "Rows answered, by status.", ["status"])
-        said = "Rows predicted, by most probable class and verdict of the domain."
+        said = "Rows predicted, by most probable class and domain verdict."
         self.predicted = counter("graphfnp_predicted_rows", said, ["class", "domain"])
-        self.batch_rows = histogram("graphfnp_batch_rows", "Rows the model saw together.", ["kind"], buckets=ROWS)
+        self.batch_rows = histogram("graphfnp_batch_rows", "Rows in a batch of the model.", ["kind"], buckets=ROWS)
         self.batch_seconds = histogram(
             "graphfnp_batch_seconds", "Time of one batch in the model thread.", ["kind"], buckets=SECONDS
         )
@@ -61,9 +61,7 @@ class Telemetry:
     def watch(self, waiting: Callable[[], float], pool: Pool | None = None) -> None:
         """The rows that wait, and what became of the processes that read them."""
         self.waiting = waiting
-        Gauge("graphfnp_rows_waiting", "Rows that no batch has taken yet.", registry=self.registry).set_function(
-            waiting
-        )
+        Gauge("graphfnp_rows_waiting", "Rows waiting for a batch.", registry=self.registry).set_function(waiting)
         if pool is not None:
             self.registry.register(_Reading(pool))
 

@@ -63,7 +63,7 @@ class RowsRequest(BaseModel):
     )
     features: dict[Text, FiniteFloat] | Annotated[list[dict[Text, FiniteFloat]], FIRST] | None = Field(
         default=None,
-        description="What the model reads beside the structure, by name, an object for each row; `/model` names them.",
+        description="Additional features by name, one object for each row; `/model` lists their names.",
     )
     level: float = Field(default=LEVEL, gt=0, lt=1, description="Of the conformal sets.")
     mix: Text | dict[Text, FiniteFloat] | None = Field(
@@ -72,13 +72,13 @@ class RowsRequest(BaseModel):
         'themselves, at least 20), or shares by class, such as {"toxic": 0.2}; the rest is shared as in training.',
     )
     weighted: bool = Field(
-        default=False, description="Conformal sets for rows of another kind than the held-out ones: 20 rows or more."
+        default=False, description="Conformal sets weighted for rows unlike the held-out ones; needs 20 rows or more."
     )
     pick: int | None = Field(
-        default=None, ge=1, description="Answer with so many of the rows alone, the most useful to test next first."
+        default=None, ge=1, description="Return only this many rows: the most useful to test next, best first."
     )
     find: Text | None = Field(
-        default=None, description="The class that `pick` should find; without it the model picks what it is unsure of."
+        default=None, description="The class that `pick` should find; default: rows the model is least sure of."
     )
 
     @model_validator(mode="after")
@@ -88,7 +88,7 @@ class RowsRequest(BaseModel):
         if not self.rows:
             raise ValueError("give at least one row")
         if self.find is not None and self.pick is None:
-            raise ValueError("beside find say how many to pick")
+            raise ValueError("find needs pick, the number of rows")
         if self.features is not None and len(self.beside) != len(self.rows):
             raise ValueError(f"give features for each of the {len(self.rows)} rows, not for {len(self.beside)}")
         return self

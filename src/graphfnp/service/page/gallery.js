@@ -27,9 +27,9 @@ function tile(record) {
       el("h4", {}, `R${record.rationale}`, record.smiles ? el("code", {}, record.smiles) : null),
       el("p", { class: "tags" }, tags),
       el("dl", {},
-        fact("p(class) of it alone, before calibration", percent(record.class_probability)),
-        record.coverage === null ? null : fact("covers of its class", percent(record.coverage)),
-        record.precision === null ? null : fact("right where linked", percent(record.precision)),
+        fact("p(class) of the structure alone, uncalibrated", percent(record.class_probability)),
+        record.coverage === null ? null : fact("coverage of its class", percent(record.coverage)),
+        record.precision === null ? null : fact("link precision", percent(record.precision)),
         fact("kernel", number(record.structure_kernel))),
       record.sentence ? el("details", {}, el("summary", {}, "Evidence"), el("p", {}, record.sentence)) : null));
 }

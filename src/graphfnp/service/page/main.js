@@ -36,9 +36,9 @@ async function start() {
   $("model-name").textContent = `· ${card.name}`;
   if (card.asks) {
     $("title").textContent = question(card);
-    $("promise").textContent = "A probability, how sure the model is of it, whether it knows such inputs at all, and the structures the answer leans on.";
+    $("promise").textContent = "A probability with its uncertainty, a domain verdict, and the rationales behind it.";
   }
-  if (!card.explains) $("promise").textContent = "A probability, how sure the model is of it, and whether it knows such inputs at all.";
+  if (!card.explains) $("promise").textContent = "A probability with its uncertainty, and a domain verdict.";
   if (!smiles()) {
     $("ask-title").textContent = "Graphs, as JSON";
     $("rows").placeholder = '{"num_nodes": 3, "edges": [[0, 1], [1, 2]]}';
@@ -55,7 +55,7 @@ async function start() {
   chooseMix();
   $("pick-find").replaceChildren($("pick-find").options[0], ...card.classes.map((name) => el("option", { value: name }, `may be ${name}`)));
   table = new RowTable($("table"), card, (one) => openRow(one, opened).catch(trouble));
-  $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: that is all it can answer.` : "";
+  $("facts-lead").textContent = card.asks ? `${card.classes.join(" or ")}: the model predicts only these.` : "";
   $("card").replaceChildren(...modelCard(card));
   $("gallery").hidden = !found.length;
   $("wavy").hidden = card.kind !== "molecule";
@@ -166,7 +166,7 @@ function showMany(done, mix) {
   $("pick-count").value = Math.min(10, done.length - bad);
   const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
   const parts = [`${done.length} rows`];
-  if (bad) parts.push(`${bad} could not be read and say why`);
+  if (bad) parts.push(`${bad} could not be read, with the reason`);
   if (foreign) parts.push(`${foreign} unlike the training data`);
   if (mix) parts.push(`for a mix of ${named(mix)}`);
   const elsewhere = tooMany ? ` Which to test next is told here for up to ${MOST_TOGETHER} rows; graphfnp predict --pick takes any number.` : "";

@@ -48,7 +48,7 @@ export function strangeness(record, edge, unlike) {
   // The last tenth is where the verdict changes: it gets half of the width.
   const place = (score) => (score <= edge ? (0.5 * score) / edge : 0.5 + (0.5 * (score - edge)) / (1 - edge));
   const zone = (from, to, tone) => shape("rect", { x: at(place(from)), y: 8, width: at(place(to)) - at(place(from)) - 2, height: 8, rx: 4, class: `zone ${tone}` });
-  const label = `${record.domain_verdict}: farther from the training data than ${percent(record.domain_score)} of its own members`;
+  const label = `${record.domain_verdict}: farther from the training data than ${percent(record.domain_score)} of the training data are from the rest`;
   return el("div", { class: "picture" },
     shape("svg", { viewBox: `0 0 ${WIDE} 24`, role: "img", "aria-label": label },
       zone(0, edge, "good"), zone(edge, unlike, "open"), zone(unlike, 1, "bad"),
@@ -60,7 +60,7 @@ export function doubtBar(record, classes) {
   const most = Math.log(classes.length);
   const part = (value, kind) => el("b", { class: kind, "--size": `${Math.min(100, (100 * value) / most)}%` });
   return el("div", { class: "picture" },
-    el("div", { class: "bar doubt", role: "img", "aria-label": `doubt ${number(record.total_uncertainty)} of at most ${number(most)} nats` },
+    el("div", { class: "bar doubt", role: "img", "aria-label": `uncertainty ${number(record.total_uncertainty)} of at most ${number(most)} nats` },
       part(record.data_uncertainty, "data"), part(record.model_uncertainty, "model")),
     el("div", { class: "ends" },
       el("span", {}, el("i", { class: "spot data" }), `in the input ${number(record.data_uncertainty, 3)}`),

@@ -15,7 +15,7 @@ export function failed(asked, record) {
       el("h2", { tabindex: "-1" }, "This could not be read"),
       el("p", { class: "source" }, shown(asked)),
       el("p", {}, record.reason),
-      el("p", { class: "hint" }, `Nothing was predicted for it. ${isMisspelt ? "Check brackets, ring numbers and valences, then ask again." : ""}`)));
+      el("p", { class: "hint" }, `There is no prediction for it. ${isMisspelt ? "Check brackets, ring numbers and valences, then ask again." : ""}`)));
 }
 
 export function answer(asked, record, card, mix) {
@@ -24,7 +24,7 @@ export function answer(asked, record, card, mix) {
   const marks = marked(record.explanation);
   drawRow(drawing.appendChild(el("div", {})), asked.row, [], marks, card.base);
   drawing.append(el("figcaption", {},
-    marks.length ? `Marked: the ${card.kind === "molecule" ? "bonds" : "edges"} that matter most for this answer.` : null,
+    marks.length ? `Marked: the ${card.kind === "molecule" ? "bonds" : "edges"} that matter most for this prediction.` : null,
     el("code", {}, shown(asked)),
     record.changes ? el("span", {}, " read as ", el("code", {}, record.standardised), ` (${record.changes})`) : null));
   const set = ruledOut(record, classes);
@@ -37,13 +37,13 @@ export function answer(asked, record, card, mix) {
         el("h2", { tabindex: "-1" }, `${headline(record)} ${record.class}`, el("span", { class: "big" }, percent(record.probability))),
         probability(record, classes),
         el("p", {}, meaning(record)),
-        record.decision && el("p", {}, `The threshold this model was given decides: ${record.decision}.`),
+        record.decision && el("p", {}, `Decision by the model's threshold: ${record.decision}.`),
         el("p", { class: "soft" }, draws(record)),
         mix ? el("p", { class: "soft" }, `For a mix of ${mix}.`) : null)),
     el("div", { class: "three" },
-      set && fact("What cannot be ruled out", set.short, set.tone, chips(record.conformal_set, classes), set.long),
-      place && fact("Does it know such inputs?", place.short, place.tone, strangeness(record, card.domain.edge, card.domain.unlike), place.long),
-      fact("Where the doubt comes from", doubtShort(record, classes), null, doubtBar(record, classes), doubt(record, classes))),
+      set && fact("Classes not ruled out", set.short, set.tone, chips(record.conformal_set, classes), set.long),
+      place && fact("Is the input like the training data?", place.short, place.tone, strangeness(record, card.domain.edge, card.domain.unlike), place.long),
+      fact("Sources of uncertainty", doubtShort(record, classes), null, doubtBar(record, classes), doubt(record, classes))),
     why(asked, record, card),
     nearest(record, card));
 }
@@ -72,10 +72,10 @@ function why(asked, record, card) {
   if (!record.explanation) return null;
   if (!links.length) {
     return el("div", { class: "why" },
-      el("h3", {}, "What the answer leans on"),
+      el("h3", {}, "Linked rationales"),
       el("p", { class: "lead" }, record.explanation.leans_on
-        ? `Nothing the model knows: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input, and the answer falls back on the prior.`
-        : `On none of the rationales: in ${percent(record.explanation.unreached)} of the draws no rationale reaches this input.`));
+        ? `In ${percent(record.explanation.unreached)} of the draws no rationale is linked to this input, and the prediction falls back on the label mix.`
+        : `In ${percent(record.explanation.unreached)} of the draws no rationale is linked to this input.`));
   }
   const tile = (link) => {
     const found = link.nodes.length > 0;
@@ -84,13 +84,13 @@ function why(asked, record, card) {
     return el("li", { class: "link", "--hue": hue(card.classes, link.label) },
       el("div", { class: found ? "pair" : "pair alone" }, rationale, match),
       el("div", { class: "about" },
-        el("p", { class: "name" }, el("a", { href: `${card.base ? `${card.base}/` : ""}#rationale-${link.rationale}` }, `R${link.rationale}`), ` speaks for ${link.label}`),
+        el("p", { class: "name" }, el("a", { href: `${card.base ? `${card.base}/` : ""}#rationale-${link.rationale}` }, `R${link.rationale}`), ` for ${link.label}`),
         el("div", { class: "meter", "aria-hidden": "true" }, el("b", { "--size": `${100 * link.correlation}%`, "--hue": hue(card.classes, link.label) })),
         el("p", { class: "soft" }, `Linked in ${percent(link.correlation)} of the draws, ${percent(link.weight)} of all links. `,
-          found ? "Marked beside it: where this input holds it." : link.label === record.class ? "The input resembles it as a whole, and does not hold the structure itself." : "It speaks against the answer.")));
+          found ? "Marked beside it: where this input contains it." : link.label === record.class ? "The input resembles it as a whole, but does not contain the structure." : "It belongs to another class.")));
   };
   return el("div", { class: "why" },
-    el("h3", {}, "What the answer leans on"),
+    el("h3", {}, "Linked rationales"),
     el("p", { class: "lead" }, "The rationales that this input is linked to most."),
     el("ul", { class: "links" }, links.map(tile)));
 }
@@ -101,9 +101,9 @@ function nearest(record, card) {
   const known = near.some((one) => one.similarity >= 0.9999);
   const drawable = card.input === "SMILES";
   return el("div", { class: "why" },
-    el("h3", {}, "What it resembles in the training data"),
-    el("p", { class: "lead" }, known ? "The input itself, or its very like, was among the training data: this answer is partly memory."
-      : "The nearest training data, by the pieces they share (1 is all of them)."),
+    el("h3", {}, "Similar training data"),
+    el("p", { class: "lead" }, known ? "The input itself, or one with the same fingerprint, was in the training data."
+      : "The nearest training data, by shared neighbourhoods (1 means all)."),
     el("ul", { class: "links near" }, near.map((one) =>
       el("li", { class: "link" },
         one.input && drawable ? drawRow(el("div", {}), one.input, [], [], card.base) : null,
