@@ -80,7 +80,7 @@ class Decision:
 
     def told(self, class_names: tuple[str, ...]) -> str:
         low, high = self.interval
-        from_on = "never said" if self.threshold == NEVER else f"from p = {self.threshold:.3f}"
+        from_on = "is never said" if self.threshold == NEVER else f"from p = {self.threshold:.3f}"
         return (
             f"{class_names[self.positive]} {from_on} ({INTERVAL:.0%} interval {low:.3f} to {high:.3f}), for "
             f"{self.rule}, fitted on {self.graphs} held-out graphs, {self.share:.0%} of that class"
