@@ -24,6 +24,11 @@ from graphfnp.experiments.summary import costs, summaries, summary
 from graphfnp.experiments.tables import TABLES
 
 GUIDE = "[Results](results.md#how-to-read-the-tables)"
+ABOUT = {  # pages that say what the columns of a table mean, and why numbers are as they are
+    "explanation-auc": "[Explainers](explainers.md#how-good)",
+    "rationales": "[Rationales](rationales.md)",
+    "beside-forest": "[Few molecules](chemists-guide.md#few-molecules)",
+}
 
 
 def documents(results: Results, images: Path | None = None) -> dict[str, str]:
@@ -45,6 +50,7 @@ def documents(results: Results, images: Path | None = None) -> dict[str, str]:
     for name, table in TABLES.items():
         body = render(table, results, ratios).removeprefix(f"## {table.title}").lstrip()
         about = f"Rerun: `graphfnp table {name} --fill --workers 2`. {GUIDE} explains how to read the table."
+        about += f" {ABOUT[name]} says more of what it shows." if name in ABOUT else ""
         figures = (text for of, text in others if of == name)
         again = render_trained_again(results) if name == "parts" else ""
         pages[page_name(name)] = [f"# {table.title}", about, again, *figures, body]
