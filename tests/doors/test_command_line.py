@@ -327,6 +327,15 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     assert "trained on" in graphfnp("calibrate", molecules / "run", molecules / "small.csv").err
 
 
+def test_too_few_labels_for_a_scaling_are_told(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    table = pd.DataFrame({"smiles": ["F" + "C" * n + end for n in range(2, 11) for end in "ON"], "kind": [0, 1] * 9})
+    for rows, said in ((18, False), (16, True)):
+        table[:rows].to_csv(tmp_path / "mine.csv", index=False)
+        told = graphfnp("calibrate", molecules / "run", tmp_path / "mine.csv", "--out", tmp_path / f"new-{rows}")
+        assert told.code == 0, told.err
+        assert ("8 graphs to fit on, fewer than 10 or of one class: nothing is scaled" in told.err) == said
+
+
 def test_predictions_as_json_and_parquet_are_the_same_rows(graphfnp, molecules: Path, tmp_path: Path) -> None:
     (tmp_path / "new.smi").write_text("CCO ethanol\nnonsense x\nCCN ethylamine\n")
     printed = json.loads(graphfnp("predict", molecules / "run", tmp_path / "new.smi", "--json").out)
