@@ -321,6 +321,9 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     assert "graphfnp report" in shown.out
     assert graphfnp(*again).code == 0
     assert page.read_text().count("shows the model before it was calibrated on mine.csv") == 1
+    assert graphfnp("report", tmp_path / "new").code == 0
+    assert "shows the model before" not in page.read_text()
+    assert '<th scope="row">calibrated on</th><td>mine.csv</td>' in page.read_text()
     assert isinstance(Run(tmp_path / "new").model.calibration.scaling, Temperature)
     for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
         assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2
