@@ -323,10 +323,22 @@ def test_run_is_calibrated_on_a_file_of_ones_own(graphfnp, molecules: Path, tmp_
     assert "graphfnp report" in shown.out
     assert graphfnp(*again).code == 0
     assert page.read_text().count("shows the model before it was calibrated on mine.csv") == 1
+    assert graphfnp("report", tmp_path / "new").code == 0
+    assert "shows the model before" not in page.read_text()
+    assert '<th scope="row">calibrated on</th><td>mine.csv</td>' in page.read_text()
     assert isinstance(Run(tmp_path / "new").model.calibration.scaling, Temperature)
     for wrong in (["--kind", "best"], ["--conformal-share", "1"]):
         assert graphfnp("calibrate", tmp_path / "new", tmp_path / "mine.csv", *wrong).code == 2
     assert "trained on" in graphfnp("calibrate", molecules / "run", molecules / "small.csv").err
+
+
+def test_too_few_labels_for_a_scaling_are_told(graphfnp, molecules: Path, tmp_path: Path) -> None:
+    table = pd.DataFrame({"smiles": ["F" + "C" * n + end for n in range(2, 11) for end in "ON"], "kind": [0, 1] * 9})
+    for rows, said in ((18, False), (16, True)):
+        table[:rows].to_csv(tmp_path / "mine.csv", index=False)
+        told = graphfnp("calibrate", molecules / "run", tmp_path / "mine.csv", "--out", tmp_path / f"new-{rows}")
+        assert told.code == 0, told.err
+        assert ("8 graphs to fit on, fewer than 10 or of one class: nothing is scaled" in told.err) == said
 
 
 def test_predictions_as_json_and_parquet_are_the_same_rows(graphfnp, molecules: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_class_that_the_prior_does_not_have_takes_no_share_and_moves_with_none()
 def test_share_of_a_class_that_the_model_has_never_seen_is_refused():
     classifier = make_classifier("vanilla", TYPED, small("vanilla"))
     model = TrainedModel(classifier, Calibration(prior=(0.6, 0.4, 0.0)))
-    with pytest.raises(InvalidConfig, match="star, of which the model has seen no graph"):
+    with pytest.raises(InvalidConfig, match="star, of which there was no graph to fit"):
         for_mix(model, (0.3, 0.3, 0.4))
     assert assumed_mix(for_mix(model, (0.3, 0.7, 0.0))) == pytest.approx((0.3, 0.7, 0.0))
     assert read_mix("b=0.1", ("a", "b", "c"), (0.6, 0.4, 0.0)) == pytest.approx((0.9, 0.1, 0.0))

@@ -16,12 +16,12 @@ from rich.table import Table
 from graphfnp.cli.console import conformal_row, note, number, percent, say
 from graphfnp.cli.console import out as console
 from graphfnp.cli.inputs import check_no_source_needed, mix_line, unseen_graphs
-from graphfnp.errors import InvalidConfig
+from graphfnp.errors import InvalidConfig, plural
 from graphfnp.files import read_json, write_atomically, write_json
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.metrics.scores import all_scores, conformal_scores
-from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted
-from graphfnp.prediction.calibration import Kind
+from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, held_back
+from graphfnp.prediction.calibration import FEWEST_GRAPHS, Kind, can_tell
 from graphfnp.prediction.conformal import LEVEL
 from graphfnp.prediction.decision import Rule, fit_decision
 from graphfnp.prediction.label_mix import assumed_mix
@@ -123,6 +123,10 @@ def _refitted(
         note(f"{left_out}, and are left out of the calibration")
     before, after, sets = cross_fitted(run.model, graphs, kind, seed=seed, conformal_share=share)
     fitted = calibrate(run.model, graphs, kind, share, seed)
+    used = after.y[~held_back(after.y, share, seed)]
+    if not can_tell(used):
+        few = f"{plural(len(used), 'graph')} to fit on, fewer than {FEWEST_GRAPHS} or of one class"
+        note(f"{few}: nothing is scaled, the probabilities are moved to the label mix of these graphs")
     if fitted.provenance is not None:
         part = f"{Path(source).name}, each fifth by a fit on the others"
         fitted = replace(

@@ -3,7 +3,7 @@
 PUBLIC = {  # what other packages may use, by module
     "arrow": "column",
     "calibrate": "calibrate labelled checked_kind cross_fitted fit_held_out held_back",
-    "calibration": "Calibration Kind fit_calibration",
+    "calibration": "FEWEST_GRAPHS Calibration Kind can_tell fit_calibration",
     "conformal": "LEVEL Conformal",
     "decision": "Decision Rule fit_decision",
     "domain": "EDGE UNLIKE VERDICTS Domain Placement",

@@ -115,6 +115,11 @@ class Calibration:
         return cls(scaling, tuple(record.get("prior", ())), tuple(record.get("log_prior", ())))
 
 
+def can_tell(y: Tensor) -> bool:
+    """Do these labels, all known, teach a scaling anything?"""
+    return len(y) >= FEWEST_GRAPHS and len(y.unique()) > 1
+
+
 def fit_calibration(
     kind: Kind, logits: Tensor, y: Tensor, class_weight: Tensor | None = None, prior: Sequence[float] = ()
 ) -> Calibration:
@@ -126,7 +131,7 @@ def fit_calibration(
     """
     scaling, prior, known = SCALINGS[kind], tuple(prior), y >= 0
     logits, y = logits[:, known].detach(), y[known]
-    if len(y) < FEWEST_GRAPHS or len(y.unique()) < 2 or not logits.isfinite().all():
+    if not can_tell(y) or not logits.isfinite().all():
         return Calibration(prior=prior)
     weight = torch.ones(len(y)) if class_weight is None else class_weight[y]
     if scaling.learns_mix:

@@ -237,9 +237,9 @@ def for_mix(model: TrainedModel, mix: Sequence[float] | None) -> TrainedModel:
     new = known.with_prior(mix)
     if unseen := [name for name, old, share in zip(names, known.prior, mix, strict=True) if share > 0 == old]:
         raise InvalidConfig(
-            f"a label mix with {listed(unseen)}, of which the model has seen no graph",
+            f"a label mix with {listed(unseen)}, of which there was no graph to fit the probabilities on",
             f"shares of {listed([name for name in names if name not in unseen], 9)}",
-            "leave it out of the mix, or train again with graphs of it",
+            "leave it out of the mix, or train or calibrate with graphs of it",
         )
     if new.mix == assumed_mix(model):
         return model

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from graphfnp.datasets.columns import row_names
 from graphfnp.errors import sentence
+from graphfnp.files import read_json
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.methods.rationales import Rationales
 from graphfnp.metrics.evaluation import evaluate
 from graphfnp.prediction.label_mix import assumed_mix, label_shares, mix_told, mix_words
 from graphfnp.prediction.predict import TrainedModel, collect, conformal_sets, predict
+from graphfnp.prediction.saving import MODEL_RECORD
 from graphfnp.rationales.config import DecodingConfig
 from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.kernels import correlations
@@ -65,11 +67,13 @@ def report_of_run(
     part = "test" if len(dataset.split.test) else "validation"
     judged = getattr(dataset, part)
     model = moved(run.model, judged)
+    calibrated = read_json(run.folder / MODEL_RECORD).get("facts", {}).get("calibrated_on")
     facts = {
         "dataset": dataset.name,
         **{name: str(value) for name, value in dataset.facts.items()},
         "split": dataset.split.how,
         "judged on": f"the {part} part, {len(getattr(dataset.split, part))} graphs",
+        **({} if calibrated is None else {"calibrated on": calibrated}),
         "label mix assumed": mix_words(assumed_mix(model), dataset.graphs.schema.class_names),
         "method": plan.method,
         "seed": str(plan.seed),
