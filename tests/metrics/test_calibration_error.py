@@ -7,7 +7,9 @@ from torchmetrics.functional.classification import multiclass_calibration_error
 from graphfnp.errors import InvalidConfig
 from graphfnp.metrics.calibration_error import (
     bootstrap_interval,
+    calibrated_errors,
     calibration_floor,
+    ece_interval,
     expected_calibration_error,
     reliability_bins,
 )
@@ -104,6 +106,16 @@ def test_interval_covers_the_true_error_of_an_overconfident_model():
     ]
     assert sum(low <= truth <= high for low, high in intervals) >= 50
     assert all(high - low < 0.12 for low, high in intervals)
+
+
+def test_interval_covers_the_error_of_a_calibrated_model():
+    sets = [model(200, seed) for seed in range(40)]
+    lows = [ece_interval(*one, calibrated_errors(one[0]))[0] for one in sets]
+    assert sum(low == 0 for low in lows) >= 36
+    overconfident = model(1000, overconfidence=2.0)
+    assert ece_interval(*overconfident, calibrated_errors(overconfident[0])) == bootstrap_interval(
+        expected_calibration_error, *overconfident
+    )
 
 
 def test_interval_of_accuracy_is_the_textbook_one():

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from graphfnp.metrics.calibration_error import (
     bin_means,
-    bootstrap_interval,
+    calibrated_errors,
     calibration_floor,
+    ece_interval,
     equal_width,
     expected_calibration_error,
 )
@@ -116,15 +117,15 @@ def all_scores(
     probabilities, y = known.probabilities, known.y
     any_graph = len(y) > 0
     binary = any_graph and probabilities.shape[1] == 2
-    error = expected_calibration_error
+    error, by_chance = expected_calibration_error, calibrated_errors(probabilities)
     return {
         "accuracy": float(accuracy(probabilities, y)) if any_graph else None,
         "accuracy_of_majority": float(y.bincount().max()) / len(y) if any_graph else None,  # always the same answer
         "auroc": auroc(probabilities, y),
         "auprc": auprc(probabilities, y),
         "ece": float(error(probabilities, y)) if any_graph else None,
-        "ece_interval": None if len(y) < FEWEST_RESAMPLED else list(bootstrap_interval(error, probabilities, y)),
-        "ece_floor": calibration_floor(probabilities) if any_graph else None,
+        "ece_interval": None if len(y) < FEWEST_RESAMPLED else list(ece_interval(probabilities, y, by_chance)),
+        "ece_floor": float(by_chance.mean()) if any_graph else None,
         "ece_at_mix": _ece_at_mix(probabilities, y, mix),
         "ece_adaptive": float(error(probabilities, y, mode="adaptive")) if any_graph else None,
         "ece_positive_class": float(error(probabilities, y, mode="positive_class")) if binary else None,
