@@ -231,9 +231,11 @@ def test_labels_of_a_shuffled_series_are_those_of_its_order():
     assert packed.schema.class_names == ("cycle", "path")
 
 
-def test_networkx_features_may_be_tensors():
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("features", [torch.tensor([0.5, 2.0]), np.array([0.5, 2.0]), [0.5, 2.0]])
+def test_networkx_features_may_be_tensors_or_arrays(features):
     graph = nx.path_graph(3)
-    nx.set_node_attributes(graph, torch.tensor([0.5, 2.0]), "x")
+    nx.set_node_attributes(graph, dict.fromkeys(graph, features), "x")
     assert from_networkx([graph]).x.tolist() == [[0.5, 2.0]] * 3
 
 

@@ -64,7 +64,7 @@ class SubgraphXConfig:
 
 
 def subgraphx_settings(schema: Schema | None) -> SubgraphXConfig:
-    """The published settings: more nodes are tried where only degrees tell nodes apart, as on BA2Motifs."""
+    """The published settings: those of BA2Motifs where degrees are the features (where all nodes are alike, 12)."""
     return SubgraphXConfig(expand=20 if schema is not None and schema.counts_degrees else 12)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -74,7 +75,8 @@ def _attribute_names(what: str, views: Sequence[Any]) -> dict[Any, int]:
 def _rows_of_numbers(values: list[Any], number: int) -> Tensor:
     """[nodes, columns]: the NetworkX attribute ``x`` of a graph."""
     try:
-        rows = torch.stack(values) if isinstance(values[0], Tensor) else torch.as_tensor(values)
+        numbers = np.stack(values) if isinstance(values[0], np.ndarray) else values  # of many arrays torch warns
+        rows = torch.stack(values) if isinstance(values[0], Tensor) else torch.as_tensor(numbers)
         return rows.reshape(len(values), -1)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InvalidGraphs(
