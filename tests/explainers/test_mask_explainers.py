@@ -146,6 +146,14 @@ def test_graphs_explained_together_get_what_each_gets_alone() -> None:
     torch.testing.assert_close(together.edge_mask, alone.edge_mask, atol=1e-4, rtol=0)
 
 
+def test_edges_at_one_place_of_two_graphs_do_not_start_from_one_noise() -> None:
+    path, star = torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.tensor([[0, 0, 0], [1, 2, 3]])
+    graphs = [Data(x=torch.ones(4, 2), edge_index=edges) for edges in (path, star, path)]
+    starts = explain(OfOneLayer(), graphs, GNNExplainer(epochs=1), returns="raw").edge_mask.view(3, 3)
+    assert (starts[0] - starts[1]).abs().max() > 0.05
+    torch.testing.assert_close(starts[0], starts[2])
+
+
 def test_gnn_explainer_lowers_the_mask_of_an_edge_that_speaks_against_the_class() -> None:
     class CountEdge(nn.Module):
         """Log-odds of class 1: the message along the first edge, minus that along the second."""

@@ -2,6 +2,7 @@
 
 from math import sqrt
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,6 @@ from torch_geometric.explain.config import MaskType
 from graphfnp.errors import InvalidConfig
 from graphfnp.explainers.explanations import symmetric
 from graphfnp.explainers.untouched import check_messages, untouched
-from graphfnp.graphs.pointers import position_within
 from graphfnp.randomness import isolated, stream
 
 EPOCHS, LEARNING_RATE = 100, 0.01
@@ -36,6 +36,12 @@ class GNNExplainer(PyGGNNExplainer):
         batch = others.get("batch")
         owner = torch.zeros(len(x), dtype=torch.long, device=x.device) if batch is None else batch
         self.owners = {"node": owner, "edge": owner[edge_index[0]]}
+        first = torch.searchsorted(owner, owner)  # of each node: the first node of its graph
+        local = (edge_index - first[edge_index[0]]).cpu()
+        self.names = [
+            crc32(local[:, (self.owners["edge"] == graph).cpu()].numpy().tobytes())
+            for graph in range(int(owner.max()) + 1)
+        ]
         if self.explainer_config.node_mask_type == MaskType.common_attributes and int(owner.max()) > 0:
             raise InvalidConfig(
                 "a mask of features shared by several graphs", "one graph, or masks of nodes", "explain one at a time"
@@ -52,16 +58,23 @@ class GNNExplainer(PyGGNNExplainer):
 
     def _initialize_homogeneous_masks(self, node_mask_type, edge_mask_type, N, F, E, device) -> None:
         super()._initialize_homogeneous_masks(node_mask_type, edge_mask_type, N, F, E, device)
-        # Every graph starts from the same noise, whatever stands beside it: the first numbers of one stream.
+        # A graph's noise belongs to its edges, whatever stands beside it. One noise for all graphs would rank edges at
+        # the same place in each, as those of a motif may be, by chance, and for all graphs alike.
         with torch.no_grad():
             for kind, mask in (("node", self.node_mask), ("edge", self.edge_mask)):
                 if mask is None or not len(mask) or len(mask) != len(self.owners[kind]):
                     continue
-                position = position_within(self.owners[kind])
-                uniform = torch.rand(int(position.max()) + 1, *mask.shape[1:], generator=stream(self.seed, kind))
-                noise = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6)).to(device)[position]
-                sizes = torch.bincount(self.owners["node"])[self.owners[kind]]
-                mask.copy_(noise * 0.1 if kind == "node" else noise * RELU_GAIN * sizes.rsqrt())
+                sizes = torch.bincount(self.owners[kind], minlength=len(self.names)).tolist()
+                uniform = torch.cat(
+                    [
+                        torch.rand(size, *mask.shape[1:], generator=stream(self.seed, kind, name))
+                        for size, name in zip(sizes, self.names, strict=True)
+                    ]
+                )
+                noise = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6)).to(device)
+                noise = noise[torch.argsort(torch.argsort(self.owners[kind], stable=True))]
+                nodes = torch.bincount(self.owners["node"])[self.owners[kind]]
+                mask.copy_(noise * 0.1 if kind == "node" else noise * RELU_GAIN * nodes.rsqrt())
 
     def _calculate_base_loss(self, y_hat: Tensor, y: Tensor) -> Tensor:
         return super()._calculate_base_loss(y_hat, y) * len(y)  # the sum over graphs
