@@ -36,6 +36,14 @@ def test_precision_counts_true_edges_among_the_best_of_each_graph() -> None:
     assert precision_at_k(score, TRUTH, GRAPH) == pytest.approx((0 + 1) / 2)
 
 
+def test_precision_takes_equals_at_random_whatever_their_order() -> None:
+    score, graph = torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 1.0]), torch.tensor([0, 0, 0, 0, 1, 1])
+    truth = torch.tensor([False, False, True, True, True, False])
+    for order in (torch.arange(6), torch.arange(6).flip(0)):
+        found = precision_at_k(score[order], truth[order], graph[order])
+        assert found == pytest.approx((1 / 3 + 1 / 2) / 2)  # one of two places is left for three; one place for two
+
+
 def test_precision_leaves_out_graphs_without_a_reason() -> None:
     truth = torch.tensor([True, False, False, False, False])
     assert precision_at_k(torch.tensor([0.5, 0.1, 0.1, 0.3, 0.2]), truth, GRAPH, 1) == 1.0

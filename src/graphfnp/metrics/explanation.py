@@ -5,8 +5,6 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from graphfnp.graphs.pointers import rank_within
-
 
 def edge_roc_auc(score: Tensor, truth: Tensor) -> float:
     """ROC-AUC of edges against the known reasons, all graphs' edges together (as PGExplainer and GSAT report it)."""
@@ -20,13 +18,22 @@ def edge_roc_auc(score: Tensor, truth: Tensor) -> float:
 def precision_at_k(score: Tensor, truth: Tensor, graph: Tensor, k: int | None = None) -> float:
     """Share of true edges among each graph's k best, averaged over graphs; k None: as many as are true.
 
-    Graphs without a true edge are left out. Pass every undirected edge once.
+    Of equals as many as there is room for are taken at random: the mean over all choices, whatever their order. Graphs
+    without a true edge are left out. Pass every undirected edge once.
     """
-    true = torch.bincount(graph[truth], minlength=int(graph.max()) + 1 if len(graph) else 0)
-    wanted = true if k is None else torch.full_like(true, k).minimum(torch.bincount(graph, minlength=len(true)))
-    hit = torch.bincount(graph[(rank_within(score, graph) < wanted[graph]) & truth], minlength=len(true))
+    if not bool(truth.any()):
+        return float("nan")
+    count = torch.bincount(graph)
+    true = torch.bincount(graph[truth], minlength=len(count))
+    wanted = true if k is None else count.clamp(max=k)
+    owner_score, level, equals = torch.stack([graph.double(), score.double()]).unique(
+        dim=1, return_inverse=True, return_counts=True
+    )
+    better = count.cumsum(0)[owner_score[0].long()] - equals.cumsum(0)  # of each level: edges of its graph above it
+    taken = ((wanted[graph] - better[level]) / equals[level]).clamp(0, 1)
+    hit = torch.bincount(graph[truth], taken[truth], minlength=len(count))
     judged = true > 0
-    return float((hit[judged] / wanted[judged]).mean()) if bool(judged.any()) else float("nan")
+    return float((hit[judged] / wanted[judged]).mean())
 
 
 def sparsity(kept: Tensor, graph: Tensor) -> float:
