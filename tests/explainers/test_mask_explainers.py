@@ -149,6 +149,7 @@ def test_graphs_explained_together_get_what_each_gets_alone() -> None:
 def test_edges_at_one_place_of_two_graphs_do_not_start_from_one_noise() -> None:
     path, star = torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.tensor([[0, 0, 0], [1, 2, 3]])
     graphs = [Data(x=torch.ones(4, 2), edge_index=edges) for edges in (path, star, path)]
+    torch.manual_seed(0)  # of some weights no edge would matter
     starts = explain(OfOneLayer(), graphs, GNNExplainer(epochs=1), returns="raw").edge_mask.view(3, 3)
     assert (starts[0] - starts[1]).abs().max() > 0.05
     torch.testing.assert_close(starts[0], starts[2])

@@ -133,6 +133,10 @@ def _methods(names: tuple[str, ...] = METHODS, **overrides: Any) -> tuple[Row, .
     return tuple(Row(name, name, overrides) for name in names)
 
 
+# Counted up when a measure changes. 1: precision at k took equal scores in the order in which edges are stored.
+MEASURED = {"measured": 2}
+
+
 def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
     """All peers on the model they explain: Vanilla's, or GSAT's own."""
     for name in ("gnn-explainer", "pg-explainer", "xgnn", "gnn-interpreter", "mage", "gstarx", "gsat", "subgraphx"):
@@ -141,7 +145,9 @@ def _explainers(measure: str, limit: int, slow_limit: int) -> Iterator[Row]:
             continue  # they explain the model, not a graph
         explain = {"explainer": name, "measure": measure, "limit": slow_limit if slow else limit}
         if measure == "explanation":
-            explain["repeats"] = 2  # for stability over seeds
+            explain |= {"repeats": 2, **MEASURED}  # repeats: for stability over seeds
+        if name == "gnn-explainer":
+            explain["starts"] = "own"  # of each graph; before, all graphs of a seed had one
         yield Row(name, "gsat" if name == "gsat" else "vanilla", explain=explain, slow=slow, builds=builds)
 
 
@@ -151,9 +157,9 @@ CENTROIDS = {"explainer": "centroids", "measure": "rationale-f1"}  # the trivial
 PROTOTYPES = {"explainer": "protgnn", "measure": "rationale-f1"}
 # Counted up when where in a graph a link comes from is read in another way. 1: from neighbourhoods of one step alone.
 READING = 2
-OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300, "reading": READING}
+OWN = {"explainer": "rationales", "measure": "explanation", "limit": 300, "reading": READING, **MEASURED}
 RATIONALES = {"explainer": "rationales", "measure": "rationales", "reading": READING}
-PG = {"explainer": "pg-explainer", "measure": "explanation", "limit": 300, "repeats": 2}
+PG = {"explainer": "pg-explainer", "measure": "explanation", "limit": 300, "repeats": 2, **MEASURED}
 PARTED = ("vanilla", "graph-gp", "focal", "deep-ensemble", "no-rationales", "graphfnp")
 FEW = ("vanilla", "mc-dropout", "focal", "no-rationales", "graphfnp")
 
