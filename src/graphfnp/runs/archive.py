@@ -60,7 +60,7 @@ def _copy(run: Run, folder: Path) -> None:
         write_json(folder / CONFIG, record | {"dataset": named, "command": record["command"].replace(given, named)})
     card = model_card(Run(folder)) | {"name": name_of(run.folder)}
     write_json(folder / CARD, card)
-    (folder / README).write_text(card_header(card) + card_text(card))
+    (folder / README).write_text(card_header(card) + card_text(card), encoding="utf-8", errors="replace")
 
 
 def opened(archive: Path) -> Path:
