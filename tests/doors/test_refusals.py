@@ -86,6 +86,15 @@ def test_a_folder_with_files_that_a_run_would_write_over_is_refused(
     assert [one.read_text() for one in folder.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("content", ["[]", "{}", '{"label_shift": {"estimated": {"part": "test"}}}', "none"])
+def test_measures_that_somebody_edited_are_told_with_how_to_mend_them(
+    content: str, run: Path, table: Path, capsys
+) -> None:
+    (run / "metrics.json").write_text(content)
+    _, told = said(capsys, "train", table, "-o", run, *QUICK, "--resume", code=2)
+    assert "metrics.json" in told.replace("│ ", "")
+
+
 def test_another_plan_is_answered_with_the_command_that_goes_on(run: Path, capsys) -> None:
     _, told = said(capsys, "train", run.parent / "in.csv", "-o", run, *QUICK, "--seed", "1", "--resume", code=2)
     assert f"--out{run}--resume" in re.sub(r"[│ ]", "", told)
