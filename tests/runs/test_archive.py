@@ -115,6 +115,13 @@ def test_a_plan_that_is_not_as_it_was_written_is_an_error_that_names_the_file(tr
         Run(Path("edited")).plan  # noqa: B018
 
 
+def test_epochs_that_are_cut_short_are_an_error_that_names_the_file() -> None:
+    shutil.copytree(open_run("bbbp").folder, "edited")
+    Path("edited/epochs.jsonl").write_text('{"epoch": 0}\n{"epo')
+    with pytest.raises(InvalidRun, match=r"edited/epochs\.jsonl"):
+        Run(Path("edited")).history  # noqa: B018
+
+
 @pytest.mark.parametrize("lost", ["dataset", "command"])
 def test_a_record_that_somebody_shortened_is_exported_or_refused_by_name(lost: str) -> None:
     shutil.copytree(open_run("bbbp").folder, "edited")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfnp.datasets.dataset import Dataset, read_split
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
-from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.files import read_json, read_json_lines, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -104,7 +104,7 @@ class Run:
     @property
     def history(self) -> list[dict[str, float]]:
         path = self.folder / EPOCHS
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return read_json_lines(path) if path.exists() else []
 
     @property
     def has_data(self) -> bool:
