@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,17 @@ def write_json(path: Path, record: Any) -> None:
 
 
 def read_json(path: Path, hint: str = "use the folder of a finished run") -> Any:
+    return _parsed(path, hint, json.loads)
+
+
+def read_json_lines(path: Path) -> list[Any]:
+    """One value a line."""
+    return _parsed(path, "remove the file, or train again", lambda text: list(map(json.loads, text.splitlines())))
+
+
+def _parsed(path: Path, hint: str, parse: Callable[[str], Any]) -> Any:
     try:
-        return json.loads(path.read_text())
+        return parse(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidRun(f"{path}: {error}", "a readable JSON file", hint) from error
 

@@ -74,6 +74,27 @@ def test_a_folder_that_holds_a_run_is_refused_before_the_data_are_read(run: Path
     assert "already holds a run" in told
 
 
+@pytest.mark.parametrize("name", ["report.html", "metrics.json", "model.safetensors"])
+def test_a_folder_with_files_that_a_run_would_write_over_is_refused(
+    name: str, table: Path, tmp_path: Path, capsys
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / name).write_text("mine")
+    _, told = said(capsys, "train", table, "-o", folder, *QUICK, code=2)
+    assert f"which already holds {name}" in told.replace("│ ", "")
+    assert [one.read_text() for one in folder.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"label_shift": {"estimated": {"part": "test"}}}', "none"])
+def test_measures_that_somebody_edited_are_told_with_how_to_mend_them(
+    content: str, run: Path, table: Path, capsys
+) -> None:
+    (run / "metrics.json").write_text(content)
+    _, told = said(capsys, "train", table, "-o", run, *QUICK, "--resume", code=2)
+    assert "metrics.json" in told.replace("│ ", "")
+
+
 def test_another_plan_is_answered_with_the_command_that_goes_on(run: Path, capsys) -> None:
     _, told = said(capsys, "train", run.parent / "in.csv", "-o", run, *QUICK, "--seed", "1", "--resume", code=2)
     assert f"--out{run}--resume" in re.sub(r"[│ ]", "", told)

@@ -66,6 +66,15 @@ def test_explanation_says_that_it_shows_fewer_rows_than_there_are(tmp_path: Path
     assert "24 of 30 rows are explained" in told.replace("\n", " ")
 
 
+def test_a_file_whose_name_is_no_text_is_explained_and_an_output_called_so_is_refused(messy: Path, capsys) -> None:
+    odd = messy.rename(messy.with_name("donn\udce9es.csv"))  # as Latin-1 has it
+    said(capsys, "explain", "bbbp", odd, "--rows", 0, "-o", "why")
+    assert "donn?es.csv" in Path("why/explanation.html").read_text()
+    for target in ("t\udce9.csv", "t\udce9.parquet", "t\udce9.json"):
+        _, told = said(capsys, "predict", "bbbp", odd, "-o", target, code=2)
+        assert "a name in UTF-8" in told
+
+
 def test_row_that_is_none_is_refused_with_how_to_count(messy: Path, capsys) -> None:
     with pytest.raises(SystemExit) as end:
         main(["explain", "bbbp", str(messy), "--rows", "4"])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from graphfnp.errors import InvalidConfig
+from graphfnp.isolation import process
 from graphfnp.isolation.frames import exactly, packed, unpacked
 from graphfnp.isolation.pool import Pool
 from graphfnp.isolation.process import Answer, Limits
@@ -53,6 +54,15 @@ def pool():
     made.close()
     if before is not None:
         os.environ["PYTHONPATH"] = before
+
+
+def test_no_row_is_blamed_for_a_slow_start(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import time; time.sleep(4)")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    monkeypatch.setattr(process, "PATIENCE", 1.0)
+    slow = Pool(Limits(), ("slow_to_import",))
+    assert isinstance(slow.call(HERE, ["a"], None), Answer)
+    slow.close()
 
 
 def test_good_rows_come_back_with_arrays(pool: Pool) -> None:

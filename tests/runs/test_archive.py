@@ -5,6 +5,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.runs.archive import opened
 from graphfnp.runs.bundles import is_bundled, open_run, own_folder
 from graphfnp.runs.card import card_text, model_card
-from graphfnp.runs.run import Plan, Run, execute
+from graphfnp.runs.run import Plan, Run, Start, execute
 from graphfnp.training.config import TrainingConfig
 
 Change = Callable[[dict[str, bytes]], dict[str, bytes]]
@@ -114,6 +115,26 @@ def test_a_plan_that_is_not_as_it_was_written_is_an_error_that_names_the_file(tr
         Run(Path("edited")).plan  # noqa: B018
 
 
+def test_epochs_that_are_cut_short_are_an_error_that_names_the_file() -> None:
+    shutil.copytree(open_run("bbbp").folder, "edited")
+    Path("edited/epochs.jsonl").write_text('{"epoch": 0}\n{"epo')
+    with pytest.raises(InvalidRun, match=r"edited/epochs\.jsonl"):
+        Run(Path("edited")).history  # noqa: B018
+
+
+@pytest.mark.parametrize("lost", ["dataset", "command"])
+def test_a_record_that_somebody_shortened_is_exported_or_refused_by_name(lost: str) -> None:
+    shutil.copytree(open_run("bbbp").folder, "edited")
+    record = json.loads(Path("edited/config.json").read_text())
+    Path("edited/config.json").write_text(json.dumps({name: one for name, one in record.items() if name != lost}))
+    if lost == "command":
+        graphfnp.export("edited", "model.zip")
+        assert graphfnp.load_model("model.zip").id == graphfnp.load_model("bbbp").id
+    else:
+        with pytest.raises(InvalidRun, match=r"config\.json without 'dataset'"):
+            graphfnp.export("edited", "model.zip")
+
+
 def test_a_model_in_memory_is_exported_under_the_name_of_the_file() -> None:
     model = graphfnp.load_model("bbbp")
     assert graphfnp.export(model, "mine (v2).zip") == graphfnp.export(model, "again/mine (v2).zip")
@@ -144,7 +165,9 @@ def test_a_run_of_a_file_leaves_its_path_at_home(tmp_path: Path) -> None:
     rows = [f"{'C' * n}{end}" for n in range(1, 21) for end in ("O,1", "N,0")]
     (home / "mine.csv").write_text("\n".join(["smiles,label", *rows]) + "\n")
     plan = Plan(str(home / "mine.csv"), "vanilla", overrides={"backbone.width": 8}, training=TrainingConfig(epochs=1))
-    run = execute(plan, tmp_path / "run")
+    base = execute(plan, home / "base").folder
+    options = {"split": str(base / "split.json")}
+    run = execute(replace(plan, start=Start(str(base)), data_options=options), tmp_path / "run")
     graphfnp.export(run.folder, "mine.zip")
     with zipfile.ZipFile("mine.zip") as packed:
         content = b"".join(packed.read(name) for name in packed.namelist())

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,23 @@ def test_a_closed_standard_input_is_told_as_an_empty_one(capsys: pytest.CaptureF
         main(["predict", "bbbp", "-"])
     assert end.value.code == 2
     assert "nothing on standard input" in capsys.readouterr().err
+
+
+def test_what_is_told_to_end_leaves_no_copy_of_its_input(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*WORDS, "-o", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"CCO\n" * 100_000)
+    process.stdin.flush()
+    until = time.monotonic() + 120
+    while not list(tmp_path.glob("graphfnp-*/standard-input")) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.terminate()
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert b"the same command" in told
+    assert not list(tmp_path.glob("graphfnp-*"))
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

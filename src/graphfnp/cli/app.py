@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphfnp.cli.calibrate import calibrate_run
-from graphfnp.cli.console import explained_errors
+from graphfnp.cli.console import end_well_on_sigterm, explained_errors
 from graphfnp.cli.data import data_app
 from graphfnp.cli.explain import explain
 from graphfnp.cli.models import bundle, export
@@ -272,6 +272,7 @@ def report(run: RunFolder, mix: Mix = None, data: DataFolder = None) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; errors a user can mend are printed without a traceback."""
+    end_well_on_sigterm()
     with explained_errors():
         return app(sys.argv[1:] if arguments is None else arguments)
 

@@ -18,7 +18,7 @@ from graphfnp.cli.progress import training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
 from graphfnp.datasets.tables import summary
-from graphfnp.errors import GraphFNPError, InvalidConfig
+from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidRun
 from graphfnp.files import locked, read_json, write_json
 from graphfnp.methods.registry import make_config
 from graphfnp.metrics.evaluation import evaluate, evaluate_part
@@ -163,13 +163,19 @@ def _train(
         run = execute(plan, folder, loaded, flags.resume, flags.overwrite, watch, fabric)
     if fabric.global_rank:
         return None
-    metrics: dict[str, Any] = json.loads((folder / METRICS).read_text())
+    metrics: dict[str, Any] = read_json(folder / METRICS)
     page = _written_report(run, folder, data) if flags.report else None
     if flags.as_json:
         return metrics
-    part = metrics["label_shift"]["estimated"]["part"]  # that of validation where there is no test part
-    title = f"{plan.method} on {loaded.name}, {part} part ({time.perf_counter() - started:.0f} s)"
-    out.print(metrics_table(metrics, title))
+    try:
+        part = metrics["label_shift"]["estimated"]["part"]  # that of validation where there is no test part
+        title = f"{plan.method} on {loaded.name}, {part} part ({time.perf_counter() - started:.0f} s)"
+        out.print(metrics_table(metrics, title))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:  # --resume found it so
+        raise InvalidRun(
+            f"{folder / METRICS}, edited by hand ({error!r})", "the measures as they were written",
+            f"graphfnp evaluate {folder}",
+        ) from error  # fmt: skip
     say(f"run     {folder}", console=out)
     if page:
         say(f"report  {page}", console=out)

@@ -1,6 +1,8 @@
 """What the command line shows: progress, tables of measures, and errors that say what to do."""
 
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from graphfnp.errors import GraphFNPError, plural
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143  # 128 and the number of the signal
 MOST_CLASSES = 6  # told one by one in a cell of a table
 
 
@@ -139,6 +141,12 @@ def _label_shift_row(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     return "label shift", percent(distance), f"share of {'/'.join(map(str, names))}: {shares}; {told}"
 
 
+def end_well_on_sigterm() -> None:
+    """Like Ctrl-C: what was begun is put away, above all copies of the input in the folder for temporary files."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+
+
 @contextmanager
 def explained_errors() -> Iterator[None]:
     """Errors a user can mend end the program in a few lines with exit code 2; Ctrl-C with 130; warnings are notes."""
@@ -175,6 +183,6 @@ def explained_errors() -> Iterator[None]:
         )
         sys.exit(2)
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:  # Typer has caught Ctrl-C
+        if stop.code in (INTERRUPTED, TERMINATED):  # Typer has caught Ctrl-C
             err.print("stopped; continue training with --resume, scoring with the same command")
         raise

@@ -22,6 +22,7 @@ from graphfnp.isolation.frames import exactly, packed, unpacked
 
 STATE_SIZE, MEMORY = 24, 77  # as worker.py has them; that module imports what only some systems have
 PATIENCE = 60.0  # seconds on the clock for one row: a process that waits for something uses no processor
+STARTING = 600.0  # until the child has imported what it needs, which is no row's doing
 SOURCE = str(Path(__file__).parents[2])
 Why = Literal["time", "memory", "crash", "error"]
 
@@ -132,7 +133,7 @@ class IsolatedProcess:
             pid, working, now = self._state()
             if now != row:
                 since, row = time.monotonic(), now
-            elif time.monotonic() - since > PATIENCE + self.limits.seconds:
+            elif time.monotonic() - since > (PATIENCE + self.limits.seconds if pid else STARTING):
                 os.kill(pid if working else child.pid, signal.SIGKILL)
                 since = time.monotonic()
         return unpacked(exactly(child.stdout.read))

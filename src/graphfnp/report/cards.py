@@ -91,5 +91,5 @@ def write_cards(
         "gallery.html", title=title, lead=lead, groups=groups, footer=footer, plates=plates, width=width,
         thumbs=thumbs, legend=legend or {},
     )  # fmt: skip
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8", errors="replace")  # a file's name may be no UTF-8
     return path

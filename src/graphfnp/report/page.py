@@ -45,7 +45,7 @@ def write_report(report: Report, folder: Path) -> Path:
         unknown=SOFT,
     )
     path = Path(folder) / PAGE
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8", errors="replace")  # a file's name may be no UTF-8
     return path
 
 

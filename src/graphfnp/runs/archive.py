@@ -1,6 +1,7 @@
 """Models as one file: numbers, JSON and a card in a zip, each file with its checksum, and nothing that runs."""
 
 import hashlib
+import json
 import re
 import shutil
 import tempfile
@@ -54,13 +55,14 @@ def _copy(run: Run, folder: Path) -> None:
         if (run.folder / file).is_file():
             shutil.copy2(run.folder / file, folder)
     if (folder / CONFIG).is_file():
-        record = read_json(folder / CONFIG)
-        given = str(record["dataset"])
-        named = PurePosixPath(given.replace("\\", "/")).name or given
-        write_json(folder / CONFIG, record | {"dataset": named, "command": record["command"].replace(given, named)})
+        plan, text = run.plan, json.dumps(read_json(folder / CONFIG))
+        for place in (plan.dataset, plan.data_options.get("split"), plan.start and plan.start.run):
+            named = PurePosixPath(str(place or "").replace("\\", "/")).name
+            text = text.replace(json.dumps(str(place))[1:-1], json.dumps(named)[1:-1]) if named else text
+        write_json(folder / CONFIG, json.loads(text))
     card = model_card(Run(folder)) | {"name": name_of(run.folder)}
     write_json(folder / CARD, card)
-    (folder / README).write_text(card_header(card) + card_text(card))
+    (folder / README).write_text(card_header(card) + card_text(card), encoding="utf-8", errors="replace")
 
 
 def opened(archive: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfnp.datasets.dataset import Dataset, read_split
 from graphfnp.errors import InvalidConfig, InvalidRun, MissingData
-from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.files import read_json, read_json_lines, write_atomically, write_json
 from graphfnp.methods.registry import make_classifier, make_config
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance, data_hash
@@ -104,7 +104,7 @@ class Run:
     @property
     def history(self) -> list[dict[str, float]]:
         path = self.folder / EPOCHS
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return read_json_lines(path) if path.exists() else []
 
     @property
     def has_data(self) -> bool:
@@ -198,23 +198,22 @@ def execute(
 
 
 def check_new(folder: Path) -> None:
-    """InvalidRun if the folder holds a run."""
-    if (folder / CONFIG).exists():
+    """InvalidRun if the folder holds a run, or files that one would write over."""
+    if taken := [name for name in (CONFIG, METRICS, EPOCHS, PAGE, *MODEL_FILES) if (folder / name).exists()]:
+        what = "a run" if taken[0] == CONFIG else taken[0]
         to_do = "choose another --out, or --resume to go on, or --overwrite to start anew"
-        raise InvalidRun(f"{folder}, which already holds a run", "an empty or new folder", to_do)
+        raise InvalidRun(f"{folder}, which already holds {what}", "an empty or new folder", to_do)
 
 
 def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, overwrite: bool) -> None:
     """InvalidRun unless the folder is new, may be overwritten, or holds this very plan."""
-    if not (folder / CONFIG).exists():
-        return
-    if resume:
+    if resume and (folder / CONFIG).exists():
         record = read_json(folder / CONFIG)
         _check_same(_planned(plan), record, folder)
         if dataset.has_other_files(record.get("facts", {})) and not (folder / METRICS).exists():
             changed = f"{plan.dataset}, which has changed since {folder} was begun"
             raise InvalidRun(changed, "the file as it was", "restore the file, or --overwrite to start anew")
-    elif not overwrite:
+    elif not (resume or overwrite):
         check_new(folder)
 
 

@@ -31,6 +31,8 @@ def check_target(target: Path, source: Path | str | None = None, endings: Sequen
     """Is it a kind of file that is written here, and is it not the input, by whatever name?"""
     if target.suffix not in endings:
         raise InvalidConfig(f"--out {target}", "a .csv, .parquet or .json file", "change the ending")
+    if str(target) != str(target).encode(errors="replace").decode():
+        raise InvalidConfig(f"--out {target!r}", "a name in UTF-8", "change the name")
     if target.is_dir():
         raise InvalidConfig(f"--out {target}, which is a folder", "a file", "name a file in it")
     if source is None:
