@@ -73,7 +73,7 @@ class WeightedConformal(Conformal):
 
 
 def weighted_for(model: TrainedModel, graphs: PackedGraphs | Sequence[Any], seed: int = 0) -> TrainedModel:
-    """The model, its conformal sets weighted for graphs such as these, whose labels need not be known.
+    """The model with conformal sets weighted for these graphs, which need no labels.
 
     ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
     """

@@ -53,7 +53,7 @@ def unpacked(place: Path | str) -> Path:
 def load_model(place: Path | str, backbone: "torch.nn.Module | None" = None) -> TrainedModel:
     """The model in a folder (of a run, or that ``model.save`` wrote), or the bundled one of that name, e.g. "bbbp".
 
-    ``backbone`` is needed again where it was a module of the user's own.
+    ``backbone`` must be given if the model was trained with your own module.
     """
     if backbone is not None:
         return checkpoint.load_model(unpacked(place), backbone)

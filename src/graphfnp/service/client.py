@@ -30,9 +30,9 @@ class ServiceError(GraphFNPError):
 
 
 class Client:
-    """One service. Long lists are sent in pieces that it takes; a service that is busy is asked again.
+    """Client of one service. Long lists are split; requests to a busy service are retried.
 
-    ``api_key`` goes with every request; ``retries`` is how often a busy or silent service is asked again.
+    ``api_key`` is sent with every request; ``retries`` is the number of retries if the service is busy or silent.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Client:
         return self._ask("/draw", body).decode()
 
     def rationales(self) -> list[dict[str, Any]]:
-        """What the model looks for."""
+        """The rationales of the model."""
         return self._json("/rationales", "rationales")["rationales"]
 
     def model(self) -> dict[str, Any]:
