@@ -59,8 +59,8 @@ class WeightedConformal(Conformal):
         weight = torch.cat(self._weights())
         counts = f"{len(weight)} held-out graphs count as {weight.sum() ** 2 / weight.square().sum():.0f}"
         return (
-            "weighted for these graphs: holds if labels depend on graphs here as they did among the held-out ones, "
-            f"and as far as the model's embedding tells the two apart ({counts})"
+            "weighted for these graphs: holds if classes depend on graphs as among the held-out ones (covariate "
+            f"shift), as far as the model's embedding separates the two ({counts})"
         )
 
     def to_json(self) -> dict:

@@ -33,7 +33,7 @@ def open_run(place: Path | str) -> Run:
     if exists(place):
         return Run(place)
     raise InvalidRun(
-        f"{place}, which is no folder",
+        f"{place}, which is not a folder",
         "a run folder, an archive that `graphfnp export` wrote, or a bundled model: "
         + (", ".join(bundled_names()) or "none is installed"),
         "give the folder that `graphfnp train` wrote, e.g. runs/demo",

@@ -25,7 +25,7 @@ class ServiceError(GraphFNPError):
 
     def __init__(self, status: int, detail: str, request_id: str) -> None:
         self.status, self.detail, self.request_id = status, detail, request_id
-        given = f"a request that the service refused with {status}" if status else "a request that nobody answered"
+        given = f"a request that the service refused with {status}" if status else "a request without an answer"
         super().__init__(f"{given} ({request_id}): {detail}", "a request that the service answers", _advice(status))
 
 
