@@ -145,8 +145,8 @@ def test_salts_are_said_to_be_taken_as_written_and_every_note_has_a_line(tmp_pat
     with pytest.raises(SystemExit):
         main(["train", str(tmp_path / "in.csv"), "-o", str(tmp_path / "run"), *TINY])
     notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
-    salts = "note: 20 rows hold several molecules, such as salts: each is one graph, as it is written"
-    assert f"{salts}; --standardise keeps the largest" in notes
+    salts = "note: 20 rows hold several molecules, such as salts: each is one graph as written"
+    assert f"{salts}; --standardise keeps the largest fragment" in notes
     assert any(note.startswith("note: these labels differ only") for note in notes)
 
 
