@@ -68,7 +68,7 @@ def take_service(browser: Browser, name: str, address: str) -> None:
     tab.goto(address)
     tab.fill("#rows", asked)
     tab.click("#go")
-    seen = "Headings sort" if first == "#many" else "What the answer leans on"
+    seen = "Headings sort" if first == "#many" else "Linked rationales"
     tab.get_by_text(seen).wait_for(timeout=300_000)
     tab.wait_for_load_state("networkidle", timeout=300_000)
     take(tab, name, first, last, tallest)

@@ -1,4 +1,4 @@
-"""Classify graphs, ask how sure the model is, and see what it looks for: ``python examples/classify_and_explain.py``.
+"""Classify graphs with uncertainty, and see the model's rationales: ``python examples/classify_and_explain.py``.
 
 Without arguments it generates BA2Motifs: trees that carry a five-node cycle or a house. Give it a table of molecules
 instead: ``python examples/classify_and_explain.py my.csv --smiles smiles --label active``.
@@ -13,10 +13,10 @@ parser.add_argument("dataset", nargs="?", default="ba2motifs", help="a name of `
 parser.add_argument("--smiles", help="column of the molecules")
 parser.add_argument("--label", help="column of the classes")
 parser.add_argument("--out", default="runs/classify_and_explain", help="folder of the report")
-parser.add_argument("--quick", action="store_true", help="a small model on few graphs, to see that all works")
+parser.add_argument("--quick", action="store_true", help="a small model on few graphs, for a quick test")
 options = parser.parse_args()
 
-# Graphs with their classes, split into three parts: to learn from, to choose the epoch by, and to judge on.
+# Graphs with their classes, split into three parts: training, validation (calibration) and test.
 limit = 40 if options.quick else None
 data = graphfnp.load(options.dataset, smiles=options.smiles, label=options.label, limit=limit)
 print(data)
@@ -29,7 +29,7 @@ training = graphfnp.train(classifier, data.train, data.validation, graphfnp.Trai
 model = training.model
 print(f"trained {len(training.history)} epochs")
 
-# A prediction is a set of draws: their mean is the probability, their disagreement is the model's own uncertainty.
+# A prediction is a set of draws: their mean is the probability, their disagreement the model uncertainty.
 predictions = graphfnp.predict(model, data.test)
 names = data.graphs.schema.class_names
 for graph in predictions.confidence.argsort()[:3].tolist():
@@ -40,14 +40,14 @@ for graph in predictions.confidence.argsort()[:3].tolist():
         f" ({low:.2f} to {high:.2f} in nine of ten draws), really {names[int(data.test.y[graph])]}"
     )
 
-# Rationales are small graphs the model compares every graph with. They are learned, then decoded.
+# Rationales are learned points that every graph is compared with; they are decoded as small graphs.
 decoding = graphfnp.DecodingConfig(candidates=10 if options.quick else 120)
 rationales = graphfnp.find_rationales(model, decoding)
 assert rationales is not None
 for number, structure in enumerate(rationales.structures):
     edges = " ".join(f"{i}-{j}" for i, j, _ in structure.edges) if structure else "not decoded"
-    print(f"rationale {number} speaks for {names[int(rationales.label[number])]}: {edges}")
+    print(f"rationale {number} for {names[int(rationales.label[number])]}: {edges}")
 
-# One page with all of it: measures, diagrams, drawings.
+# One page with metrics, figures and drawings.
 report = graphfnp.make_report(model, data.test, f"GraphFNP on {data.name}", history=training.history, decoding=decoding)
 print(f"report  {graphfnp.write_report(report, options.out)}")

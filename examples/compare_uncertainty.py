@@ -1,4 +1,4 @@
-"""Whose probabilities can be believed? ``python examples/compare_uncertainty.py [dataset]``.
+"""Which method has calibrated probabilities? ``python examples/compare_uncertainty.py [dataset]``.
 
 Trains a plain graph network, GraphFNP without rationales and GraphFNP on the same graphs. ECE is the gap between
 confidence and accuracy; with few graphs even perfect probabilities show a gap, the floor.
@@ -14,13 +14,13 @@ from graphfnp.datasets.ba2motifs import generate_ba2motifs
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("dataset", nargs="?", help="a name of `graphfnp data list`, or a file; default: noisy BA2Motifs")
-parser.add_argument("--quick", action="store_true", help="small models on few graphs, to see that all works")
+parser.add_argument("--quick", action="store_true", help="small models on few graphs, for a quick test")
 options = parser.parse_args()
 
 if options.dataset:
     data = graphfnp.load(options.dataset, limit=40 if options.quick else None)
 else:
-    # Every fifth label is wrong, in all parts: no model can be right more often than 80 %, and a good one knows it.
+    # Every fifth label is wrong, in all parts: no model can reach more than 80 %, and a calibrated one claims no more.
     graphs = generate_ba2motifs(120 if options.quick else 1000)
     wrong = torch.rand(len(graphs), generator=torch.Generator().manual_seed(0)) < 0.2
     data = graphfnp.load(replace(graphs, y=torch.where(wrong, 1 - graphs.y, graphs.y)))

@@ -2,7 +2,7 @@
 
 
 class GraphFNPError(Exception):
-    """Any error a user can mend; the command line prints it without a traceback.
+    """Any error that a user can correct; the command line prints it without a traceback.
 
     >>> print(GraphFNPError("label 7", "a label in 0..1", "check the label column"))
     given: label 7

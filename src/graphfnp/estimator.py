@@ -43,19 +43,19 @@ RECORD, GRAPHS, FORMAT = "estimator.json", "graphs.safetensors", 1
 
 
 class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of molecules or graphs for scikit-learn: cross-validation, searches and pipelines take it as it is.
+    """A scikit-learn classifier of molecules or graphs, for cross-validation, searches and pipelines.
 
         model = GraphFNPClassifier(backbone="gin").fit(smiles, y)
         model.predict_proba(others)
         model.predict_uncertainty(others)    # one record for each row
-        model.rationales_                    # what it looks for, decoded on first access
+        model.rationales_                    # decoded on first access
 
     X is a list, an array, a Series or a one-column table of SMILES or RDKit molecules, or a list of graphs of PyG or
     NetworkX, or PackedGraphs. ``Data`` with categorical features should come through ``graphfnp.from_data_list`` first:
     the pack keeps one schema for all folds, where a fold by itself may lack a type. Labels come back as given. A
     seeded, stratified part of the training data is held out to fit the calibration.
 
-    ``on_invalid`` says what to do with rows that are no molecule. "raise": an error that names them. "nan": ``fit``
+    ``on_invalid`` says what to do with unreadable rows. "raise": an error that names them. "nan": ``fit``
     leaves them out with a warning, ``predict_proba`` gives NaN and ``predict`` gives None in their place, and ``score``
     counts them as wrong. ``predict_uncertainty`` keeps such rows in any case, with the reason.
 
@@ -105,7 +105,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GraphFNPClassifier":
-        """Learn from molecules or graphs and a label for each; of twice the weight: learned from twice as often."""
+        """Fit on molecules or graphs with labels; a weight of 2 counts twice."""
         if self.on_invalid not in ("raise", "nan"):
             raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
         if not 0 < self.validation_fraction < 1:
@@ -190,7 +190,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy; a row that is no molecule counts as wrong."""
+        """Accuracy; an unreadable row counts as wrong."""
         predicted, y = self.predict(X), column_or_1d(y, warn=True)
         check_consistent_length(predicted, y, sample_weight)
         return float(np.average(predicted == y, weights=sample_weight))
@@ -200,7 +200,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
         Predicted class and its probability with an interval over draws, all probabilities, total, data and model
         uncertainty, conformal set at ``level``, domain score and verdict, the rationales it is most correlated with,
-        nearest training molecules, and how well the model's probabilities were measured to hold.
+        nearest training molecules, and the measured calibration of the model.
         """
         (graphs, rows, problems), predictions = self._predicted(X, "nan")
         label = dict(zip(self.model_.classifier.schema.class_names, self.classes_.tolist(), strict=True))
@@ -217,7 +217,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def rationales_(self) -> Rationales | None:
-        """What the model looks for, as small graphs; None if the method has no rationales."""
+        """The model's rationales as small graphs; None if the method has none."""
         check_is_fitted(self)
         if self._rationales is None and self.model_.classifier.rationale_model is not None:
             self._rationales = find_rationales(self.model_, seed=self.seed_, graphs=self._graphs)

@@ -34,7 +34,9 @@ class Registry(MutableMapping[str, Member], Generic[Member]):
             member = point.load()
         except Exception as error:  # whatever another package does wrong
             raise InvalidConfig(
-                f"{where}: {type(error).__name__}: {error}", "one that can be imported", "mend or remove that package"
+                f"{where}: {type(error).__name__}: {error}",
+                "one that can be imported",
+                "correct or remove that package",
             ) from error
         if not isinstance(member, self.kind):
             raise InvalidConfig(

@@ -390,6 +390,6 @@ def test_a_split_column_of_rows_that_are_all_refused_hides_no_reason(tmp_path):
     data = read_table(path, features="dose")
     assert not len(data.split.train)
     assert [problem.reason for problem in data.problems] == [
-        "'7,4' as 'dose', which is no number: write decimals with a point",
-        "'1,5' as 'dose', which is no number: write decimals with a point",
+        "'7,4' as 'dose', which is not a number: write decimals with a point",
+        "'1,5' as 'dose', which is not a number: write decimals with a point",
     ]

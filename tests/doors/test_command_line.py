@@ -212,7 +212,7 @@ def test_sets_are_weighted_for_the_rows_of_a_file(graphfnp, molecules: Path, tmp
     given = molecules / "run", molecules / "small.csv"
     shown = graphfnp("predict", *given, "--weighted", "-o", tmp_path / "out.parquet")
     assert shown.code == 0, shown.err
-    assert "sets: weighted for these graphs: holds if labels depend on graphs here as they did" in shown.err
+    assert "sets: weighted for these graphs: holds if classes depend on graphs as among the held-out ones" in shown.err
     plain = graphfnp("predict", *given, "-o", tmp_path / "plain.parquet")
     assert "sets:" not in plain.err
     weighted, usual = (pd.read_parquet(tmp_path / name) for name in ("out.parquet", "plain.parquet"))
@@ -424,7 +424,7 @@ def test_a_report_is_one_page_with_its_figures_beside_it(graphfnp, molecules: Pa
         (["train", "ba3motifs"], "did you mean ba2motifs?"),
         (["train", "absent.csv"], "no path that exists"),
         (["evaluate", "."], "holds no config.json"),
-        (["evaluate", "absent"], "which is no folder"),
+        (["evaluate", "absent"], "which is not a folder"),
         (["predict", ".", "CCO"], "holds no config.json"),
         (["rationales", "."], "graphfnp train"),
         (["report", "."], "graphfnp train"),

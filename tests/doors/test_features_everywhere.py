@@ -47,8 +47,8 @@ def test_loading_joins_features_and_refuses_rows_without_them(tmp_path: Path) ->
     assert data.graphs.descriptors[:3, -1].tolist() == [1.0, 2.0, 3.0]
     assert [(one.row, one.given, one.reason) for one in data.problems] == [
         (60, "CCCO", WITHOUT),
-        (61, "CCCN", "'n.d.' as 'dose', which is no number"),
-        (62, "CCCF", "nan as 'dose', which is no finite number"),
+        (61, "CCCN", "'n.d.' as 'dose', which is not a number"),
+        (62, "CCCF", "nan as 'dose', which is not a finite number"),
         (63, "CCCS", "1e+39 as 'dose', which is too large for a number of 32 bits"),
     ]
     with pytest.raises(InvalidConfig, match="without the column 'pH'"):
@@ -84,7 +84,7 @@ def test_every_door_reads_the_features_training_read(tmp_path: Path, capsys: pyt
     _, told = said(capsys, "predict", folder, tmp_path / "in.csv", "-o", tmp_path / "out.csv")
     written = _records(tmp_path / "out.csv")
     assert [one["status"] for one in written] == ["ok", "failed", "failed", "failed", "ok"]
-    assert [one["reason"] for one in written[1:3]] == [WITHOUT, "'high' as 'dose', which is no number"]
+    assert [one["reason"] for one in written[1:3]] == [WITHOUT, "'high' as 'dose', which is not a number"]
     assert "unclosed ring" in written[3]["reason"]
     assert written[0]["distance"] != written[4]["distance"]  # the same molecule at another dose
     shown = json.loads(said(capsys, "predict", folder, tmp_path / "in.csv", "--json")[0])
@@ -157,7 +157,7 @@ def test_chunks_carry_their_columns_to_every_kind_of_reader(tmp_path: Path) -> N
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])
     assert found[0][1] != found[0][2]
-    chunk = Chunk(3, 6144, ("CCO", ""), {1: "text that is no UTF-8"}, {"dose": ("1.5", "")})
+    chunk = Chunk(3, 6144, ("CCO", ""), {1: "text that is not UTF-8"}, {"dose": ("1.5", "")})
     assert _to_chunk(_to_table(chunk)) == chunk  # as it goes to workers of Ray
 
 

@@ -71,7 +71,7 @@ def test_file_of_epochs_grows_while_it_trains(rings: Path) -> None:
 def test_own_molecules_are_split_by_scaffold_and_the_run_says_why(rings: Path, capsys) -> None:
     _, told = said(capsys, "train", rings, "-o", rings.parent / "run", *TINY)
     assert Run(rings.parent / "run").dataset().split.how.startswith("scaffold")
-    assert "split by scaffold, as new molecules will have new ones" in told
+    assert "split by scaffold, since new molecules have new scaffolds" in told
 
 
 def test_molecules_without_scaffolds_are_split_at_random_and_the_run_says_why(tmp_path: Path, capsys) -> None:

@@ -145,8 +145,8 @@ def test_salts_are_said_to_be_taken_as_written_and_every_note_has_a_line(tmp_pat
     with pytest.raises(SystemExit):
         main(["train", str(tmp_path / "in.csv"), "-o", str(tmp_path / "run"), *TINY])
     notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
-    salts = "note: 20 rows hold several molecules, such as salts: each is one graph, as it is written"
-    assert f"{salts}; --standardise keeps the largest" in notes
+    salts = "note: 20 rows hold several molecules, such as salts: each is one graph as written"
+    assert f"{salts}; --standardise keeps the largest fragment" in notes
     assert any(note.startswith("note: these labels differ only") for note in notes)
 
 
@@ -177,7 +177,7 @@ def test_without_a_test_part_the_measures_are_said_to_be_of_validation(tmp_path:
 def test_a_file_without_one_readable_row_is_refused_with_the_reason(tmp_path: Path, capsys) -> None:
     (tmp_path / "in.csv").write_text("smiles;label;dose\nCCO;0;0,5\nCCN;1;1,5\n")
     _, told = said(capsys, "train", tmp_path / "in.csv", "-o", tmp_path / "run", "--features", "dose", *TINY, code=2)
-    assert "'0,5' as 'dose', which is no number: write decimals with a point" in told.replace(" │ │ ", " ")
+    assert "'0,5' as 'dose', which is not a number: write decimals with a point" in told.replace(" │ │ ", " ")
     assert not (tmp_path / "run").exists()
 
 

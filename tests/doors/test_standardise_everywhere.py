@@ -39,12 +39,12 @@ def test_every_door_standardises_as_training_did(tmp_path: Path, capsys: pytest.
     table, folder = _table(tmp_path), tmp_path / "run"
     small = ["--epochs", "1", "--no-report", "--set", "backbone.width=16", "--set", "decoder.width=16"]
     _, told = said(capsys, "train", table, "--standardise", "-o", folder, *small)
-    assert "standardised 60 molecules, of which changed: fragment 20, charge 20" in told
+    assert "standardised 60 molecules; changed: fragment 20, charge 20" in told
     assert "standardised 60 molecules" in json.loads((folder / "config.json").read_text())["facts"]["notes"]
     assert json.loads((folder / "model.json").read_text())["schema"]["standardise"] is True
     (tmp_path / "in.csv").write_text(f"smiles\n{SALT}\n{ACID}\nC1CC\n")
     _, told = said(capsys, "predict", folder, tmp_path / "in.csv", "-o", tmp_path / "out.csv")
-    assert "standardised 2 molecules, of which changed: fragment 1, charge 1" in told
+    assert "standardised 2 molecules; changed: fragment 1, charge 1" in told
     given, standard = _records(tmp_path / "out.csv")[:2]
     assert given["standardised"] == standard["standardised"] == ACID
     assert (given["input"], given["changes"]) == (SALT, "fragment, charge")

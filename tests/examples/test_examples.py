@@ -10,7 +10,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 SAYS = {
     "bring_your_own_graphs": "a line far out",
-    "classify_and_explain": "rationale 0 speaks for cycle",
+    "classify_and_explain": "rationale 0 for cycle",
     "compare_uncertainty": "model uncertainty",
 }
 

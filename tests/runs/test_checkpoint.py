@@ -136,7 +136,7 @@ def test_a_foreign_folder_and_no_folder_are_told_apart(tmp_path: Path) -> None:
     for kind in (load_model, Run):
         with pytest.raises(InvalidRun, match=r"model.json|config.json"):
             kind(tmp_path)
-        with pytest.raises(InvalidRun, match="which is no folder"):
+        with pytest.raises(InvalidRun, match="which is not a folder"):
             kind(tmp_path / "absent")
 
 

@@ -60,10 +60,10 @@ def test_a_good_molecule_is_drawn_and_explained(page: Page) -> None:
     expect(answer.get_by_role("img", name="nine tenths of the draws")).to_be_visible()
     expect(answer).to_contain_text("Of a hundred inputs with this probability")
     expect(answer).to_contain_text("At the 90 % level")
-    expect(answer).to_contain_text("of its own members are from the rest")
+    expect(answer).to_contain_text("of the training data are from the rest")
     expect(answer.locator(".why").first.locator(".link")).to_have_count(3)
     expect(answer.locator(".near svg")).to_have_count(3)
-    expect(answer).to_contain_text("partly memory")  # aspirin is among the training data
+    expect(answer).to_contain_text("was in the training data")  # aspirin is among the training data
     box = answer.locator(".main-drawing svg path").first.bounding_box()
     assert box is not None
 
@@ -320,7 +320,7 @@ def test_the_error_on_held_out_molecules_is_that_at_the_mix_assumed(page: Page) 
 
     ask(page, "CCO")
     expect(page.locator(".answer")).to_contain_text(
-        "On 204 held-out ones, weighted to the assumed label mix, such probabilities were off by 13 points on average"
+        "On 204 held-out inputs, weighted to the assumed label mix, such probabilities were off by 13 points on average"
     )
 
 

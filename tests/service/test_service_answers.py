@@ -117,7 +117,7 @@ def test_a_refusal_names_the_field_in_the_words_of_the_request(client: TestClien
 @pytest.mark.parametrize(
     ("body", "coding", "reason"),
     [
-        (b'{"smiles": "\xff"}', "identity", "bytes that are no UTF-8"),
+        (b'{"smiles": "\xff"}', "identity", "bytes that are not UTF-8"),
         (gzip.compress(b'{"smiles": "CCO"}', mtime=0), "gzip", "content-encoding gzip, send it uncompressed"),
         (b'{"smiles": ' + b"[" * 20_000, "identity", "lists or objects nested too deeply"),
         (b'{"level": ' + b"1" * 5000 + b"}", "identity", "a number of too many digits"),

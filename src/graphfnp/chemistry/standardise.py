@@ -90,4 +90,4 @@ def told(counts: Mapping[str, int], molecules: int) -> str:
     """The counts in a sentence."""
     named = [f"{what} {counts[what]}" for what in (CLEANED, FRAGMENT, CHARGE, TAUTOMER) if counts.get(what)]
     kept = f"; {counts[TOO_MANY]} have too many tautomers and keep theirs" if counts.get(TOO_MANY) else ""
-    return f"standardised {molecules} molecules, of which changed: {', '.join(named) or 'none'}{kept}"
+    return f"standardised {molecules} molecules; changed: {', '.join(named) or 'none'}{kept}"

@@ -74,7 +74,7 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
             return Rows(graphs, rows.tolist(), problems)
     if not reads_smiles(schema) and not exists(source) and not is_name(source):
         raise MissingData(
-            f"{source!r}, which is no path that exists",
+            f"{source!r}, which does not exist",
             "a file, folder or dataset of graphs: the model knows graphs, and reads no SMILES",
             "check the spelling",
         )
@@ -95,8 +95,7 @@ def checked_rows(dataset: Dataset) -> Dataset:
     if not len(dataset.graphs) and dataset.problems:
         first = dataset.problems[0]
         raise InvalidGraphs(
-            f"{dataset.name}, of which no row could be read, e.g. row {first.row}: {shortened(first.given)!r}: "
-            f"{first.reason}",
+            f"{dataset.name}, without a readable row, e.g. row {first.row}: {shortened(first.given)!r}: {first.reason}",
             "rows that are molecules, with what is read beside them",
             "correct the rows, or name other columns: --smiles, --features",
         )

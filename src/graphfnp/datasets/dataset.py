@@ -71,7 +71,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Named graphs with their split. ``rows[g]`` is the source row of graph g; ``problems`` are the other rows."""
+    """Named graphs with their split. ``rows[g]`` is the source row of graph g; ``problems`` are the unreadable rows."""
 
     name: str
     graphs: PackedGraphs

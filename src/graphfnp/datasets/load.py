@@ -69,7 +69,7 @@ def load(
     processes: int = 1,
     download: bool = True,
 ) -> Dataset:
-    """Graphs with their split, from nearly anything.
+    """Load graphs and their split from a dataset name, a file or Python objects.
 
         load("bbbp")                     a name of the catalogue; also "tu:PROTEINS", "moleculenet:clintox"
         load("my.csv", smiles="s", label="y")     .csv .tsv .parquet .smi .sdf, a TU folder or zip
@@ -79,10 +79,10 @@ def load(
 
     ``data`` is the folder with the files (default: GRAPHFNP_DATA). ``split`` is random, scaffold, balanced_scaffold
     (or random_scaffold), degree_shift, a column of the file, a saved split or a Split. ``limit`` keeps that many graphs
-    of each part: evenly spaced, or for sst2 the first. ``classes`` ("inactive,active") are the labels of a table that
-    count, in their order; ``map_labels`` ("Active=active,n.d.=") renames labels, or leaves their rows out.
+    of each part: evenly spaced, or for sst2 the first. ``classes`` ("inactive,active") are the labels of a table to
+    use, in this order; ``map_labels`` ("Active=active,n.d.=") renames labels, or leaves their rows out.
     ``standardise`` reads molecules in their standard form: largest fragment, neutral, canonical tautomer.
-    ``features`` ("rdkit,dose") are read beside the structure: RDKit's descriptors, and columns of the table.
+    ``features`` ("rdkit,dose") are additional inputs: RDKit's descriptors, and columns of the table.
     """
     if isinstance(source, Dataset):
         return source

@@ -31,10 +31,10 @@ def read_edge_lists(place: Path, edges_file: str, target_file: str, class_names:
     try:
         pairs = np.fromiter(chain.from_iterable(chain.from_iterable(flat)), dtype=np.int64).reshape(-1, 2)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGraphs(f"{edges_file}: {error}", "lists of [node, node]", "mend the file") from error
+        raise InvalidGraphs(f"{edges_file}: {error}", "lists of [node, node]", "correct the file") from error
     if len(pairs) != counts.sum() or (counts == 0).any() or pairs.min(initial=0) < 0:
         raise InvalidGraphs(
-            f"an edge of {edges_file} that is no pair of nodes", "lists of [node, node]", "mend the file"
+            f"an edge of {edges_file} that is not a pair of nodes", "lists of [node, node]", "correct the file"
         )
     node_ptr = pointer_array(np.maximum.reduceat(pairs.max(1), pointer_array(counts)[:-1]) + 1)
     offset = np.repeat(node_ptr[:-1], counts)
@@ -49,7 +49,7 @@ def _edges_of(place: Path, file: str) -> dict[int, list[list[int]]]:
     try:
         return {int(graph): edges for graph, edges in json.loads(required_bytes(place, file, "edges")).items()}
     except (ValueError, AttributeError) as error:
-        raise InvalidGraphs(f"{file}: {error}", '{"0": [[u, v], ...], ...}', "mend the file") from error
+        raise InvalidGraphs(f"{file}: {error}", '{"0": [[u, v], ...], ...}', "correct the file") from error
 
 
 def _targets(place: Path, file: str) -> dict[int, int]:
@@ -58,4 +58,4 @@ def _targets(place: Path, file: str) -> dict[int, int]:
         pairs = [tuple(map(int, line.split(","))) for line in lines]
         return dict(pairs)  # type: ignore[arg-type]
     except ValueError as error:
-        raise InvalidGraphs(f"{file}: {error}", "a header, then lines id,target", "mend the file") from error
+        raise InvalidGraphs(f"{file}: {error}", "a header, then lines id,target", "correct the file") from error

@@ -64,7 +64,9 @@ def read_trees(place: Path) -> tuple[PackedGraphs, list[list[str]]]:
     try:
         tokens = {int(key): value for key, value in json.loads(content).items()}
     except (ValueError, AttributeError) as error:
-        raise InvalidGraphs(f"{NAME}_sentence_tokens.json: {error}", '{"0": [tokens], ...}', "mend the file") from error
+        raise InvalidGraphs(
+            f"{NAME}_sentence_tokens.json: {error}", '{"0": [tokens], ...}', "correct the file"
+        ) from error
     sentences = [tokens.get(number, []) for number in range(len(label))]
     sizes = np.bincount(owner, minlength=len(label))
     if (np.diff(owner) < 0).any() or sizes.tolist() != list(map(len, sentences)):

@@ -42,7 +42,7 @@ class Results:
                 self.records[record["key"]] = record
             except (ValueError, KeyError):
                 raise InvalidRun(
-                    f"line {number} of {path}, which is no result", "one JSON object a line", "remove that line"
+                    f"line {number} of {path}, which is not a result", "one JSON object a line", "remove that line"
                 ) from None
 
     def add(self, cell: Cell, record: Mapping[str, Any]) -> None:

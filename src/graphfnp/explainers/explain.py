@@ -77,9 +77,9 @@ def explain(
 ) -> Explanations:
     """Explain many graphs, ``batch_size`` of them at a time; the same seed gives the same explanations.
 
-    ``target`` is the class to explain, by default the one the model predicts; ``training`` are the graphs an explainer
-    learns on that must learn (by default those explained); ``returns`` is what a model of the user's own gives back;
-    ``watch`` gets the number of graphs done. Seconds are processor time, which others on the machine change little.
+    ``target`` is the class to explain, by default the one the model predicts; ``training`` are the graphs for
+    explainers that must be fitted (default: those explained); ``returns`` is the output of your own model, as in PyG;
+    ``watch`` gets the number of graphs done. Seconds are processor time.
     """
     target = None if target is None else torch.as_tensor(target)
     _check(graphs, target)

@@ -52,9 +52,9 @@ SHARE = 0.5  # of a graph that an explanation keeps: sparsity 0.5
 
 @dataclass(frozen=True, eq=False)
 class Explanations:
-    """How much each edge and each node of many graphs speaks for the graph's target class, in [0, 1].
+    """Scores in [0, 1] of the edges and nodes of many graphs for each graph's target class.
 
-    ``scored`` says what the explainer judged; the other mask follows from it, so that above any threshold edges and
+    ``scored`` says what the explainer scored; the other mask follows from it, so that above any threshold edges and
     nodes are one subgraph.
     """
 

@@ -52,9 +52,9 @@ def row_values(columns: Sequence[str], given: Mapping[str, Any]) -> list[float] 
             number = float(value)
         except (TypeError, ValueError):
             comma = ": write decimals with a point" if DECIMAL_COMMA.fullmatch(str(value).strip()) else ""
-            return f"{str(value)[:40]!r} as {name!r}, which is no number{comma}"
+            return f"{str(value)[:40]!r} as {name!r}, which is not a number{comma}"
         if not math.isfinite(number):
-            return f"{number} as {name!r}, which is no finite number"
+            return f"{number} as {name!r}, which is not a finite number"
         if abs(number) > LARGEST:
             return f"{number} as {name!r}, which is too large for a number of 32 bits"
         numbers.append(number)

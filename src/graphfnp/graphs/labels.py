@@ -19,7 +19,7 @@ def label_numbers(labels: Sequence[Any], class_names: Sequence[str] | None = Non
     values = {label for label in labels if label is not None}
     if missing := [value for value in values if _is_missing(value) and str(value) not in (class_names or ())]:
         raise InvalidGraphs(
-            f"the label {missing[0]!r}, which is no class but a value that is missing",
+            f"the label {missing[0]!r}, which is a missing value and not a class",
             "a class for each graph, or None for one without a label",
             "leave these graphs out, or name the class in class_names if it is one",
         )

@@ -28,7 +28,7 @@ def rows_of(
 
 @dataclass(frozen=True)
 class Batch:
-    """Several graphs side by side: node numbers are global, ``batch`` says whose each node is."""
+    """Several graphs in one: node numbers are global, ``batch`` is the graph of each node."""
 
     x: Tensor  # [nodes, columns]
     edge_index: Tensor  # [2, edges], sorted by target then source
@@ -108,7 +108,7 @@ class PackedGraphs:
         origin: tuple[Origin, ...] | None = None,
         descriptors: Tensor | None = None,
     ) -> "PackedGraphs":
-        """Sort the edges, check everything a graph can get wrong, and find out whether all edges go both ways.
+        """Sort and check the graphs, and find out whether all edges go both ways.
 
         Without ``x`` the features are the degrees, as the schema must say.
         """

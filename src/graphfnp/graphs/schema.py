@@ -10,7 +10,7 @@ from graphfnp.graphs.edges import DEGREE_SIZE, degree_feature
 
 @dataclass(frozen=True)
 class Schema:
-    """What the numbers mean: enough to build a network for the graphs, to draw them and to decode into them."""
+    """The meaning of features, types and classes: enough to build a network, to draw and to decode."""
 
     class_names: tuple[str, ...]
     kind: Literal["graph", "molecule", "text"] = "graph"

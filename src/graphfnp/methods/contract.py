@@ -44,10 +44,10 @@ class Phase:
 class GraphClassifier(nn.Module, ABC, Generic[E]):
     """Turns a batch of graphs into draws of class logits.
 
-        encoded = classifier.encode(batch)                     # the work all draws share, once
+        encoded = classifier.encode(batch)                     # computed once for all draws
         logits = classifier.draw_logits(encoded, 100, seed=0)  # [100, graphs, classes]
 
-    A draw is a function: draw s uses the same noise for every graph, so a graph's logits do not depend on which other
+    Draw s uses the same noise for every graph, so a graph's logits do not depend on which other
     graphs are in the batch, nor on their order.
     """
 
@@ -72,7 +72,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
 
     @abstractmethod
     def encode(self, batch: Batch) -> E:
-        """The work that all draws and all phases share."""
+        """The computation that all draws and all phases share."""
 
     @abstractmethod
     def draw_logits(self, encoded: E, num_draws: int, seed: int = 0) -> Tensor:
@@ -111,7 +111,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
         """
 
     def distance(self, encoded: E) -> Tensor | None:
-        """[graphs] in [0, 1]: how far a graph is from all the model knows; None if the method cannot tell."""
+        """[graphs] in [0, 1]: distance of a graph from the training data; None if the method has none."""
         return None
 
     @property
@@ -124,7 +124,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
         return None
 
     def diagnostics(self, batch: Batch) -> dict[str, float]:
-        """Numbers that show whether the method's parts are alive, for the epoch log."""
+        """Diagnostics of the method's parts, for the epoch log."""
         return {}
 
     # ---------------------------------------------------------------- shared
@@ -163,7 +163,7 @@ class GraphClassifier(nn.Module, ABC, Generic[E]):
 
 
 class RationaleModel(GraphClassifier[E]):
-    """A classifier whose predictions lean on rationales, and that can say which, how much, and what they look like."""
+    """A classifier whose predictions use rationales, and that can report their links and draw them."""
 
     @property
     def rationale_model(self) -> "RationaleModel | None":
@@ -171,7 +171,7 @@ class RationaleModel(GraphClassifier[E]):
 
     @abstractmethod
     def rationales(self) -> Rationales:
-        """What the model looks for, not yet decoded."""
+        """The rationales, not yet decoded."""
 
     @abstractmethod
     def rationale_draws(self, num_draws: int, seed: int = 0) -> Tensor:

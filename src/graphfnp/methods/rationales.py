@@ -16,7 +16,7 @@ NOTHING = "mostly follows the label mix: most draws link no rationale"
 
 @dataclass(frozen=True, eq=False)
 class Rationales:
-    """R rationales with the class each speaks for; structures once they are decoded."""
+    """R rationales with their classes, and their structures once they are decoded."""
 
     embedding: Tensor  # [rationales, dims]: mean of z^R
     label: Tensor  # [rationales]: y^R

@@ -82,7 +82,7 @@ def make_classifier(
     seed: int = 0,
     backbone: nn.Module | None = None,
 ) -> GraphClassifier:
-    """A new classifier; its first weights belong to the seed alone."""
+    """A new classifier; its initial weights depend only on the seed."""
     if not isinstance(schema, Schema):
         raise InvalidConfig(f"a {type(schema).__name__} as schema", "the Schema of the graphs", "give graphs.schema")
     config = make_config(method, overrides)

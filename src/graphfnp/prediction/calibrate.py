@@ -22,7 +22,7 @@ from graphfnp.randomness import stream
 def calibrate(
     model: TrainedModel, graphs: PackedGraphs, kind: Kind = "soft", conformal_share: float = 0.0, seed: int = 0
 ) -> TrainedModel:
-    """The model with its calibration and conformal sets fitted anew, so that they hold for graphs such as these."""
+    """The model with calibration and conformal sets fitted on these labelled graphs."""
     check_model(model)
     graphs = labelled(matching(graphs, model.classifier.schema))
     raw = collect(model.classifier, graphs, seed=seed)

@@ -53,7 +53,7 @@ class Conformal:
         return "approximate: fitted on graphs that the calibration was fitted on too"
 
     def facts(self, level: float = LEVEL) -> dict[str, Any]:
-        """What a reader should know of the sets: on how many graphs they rest, and classes that no set can rule out."""
+        """Facts about the sets: how many graphs they were fitted on, and the classes that no set can rule out."""
         always = self.thresholds(level).isinf()
         return {
             "held_out_graphs": [len(scores) for scores in self.scores],

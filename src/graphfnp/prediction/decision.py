@@ -64,7 +64,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Decision:
-    """Class ``positive`` is said where its probability is at or above ``threshold``; of two classes, else the other."""
+    """Class ``positive`` if its probability is at or above ``threshold``, else the other of two classes."""
 
     positive: int
     threshold: float
@@ -74,7 +74,7 @@ class Decision:
     share: float  # of the class among them: a precision is for such a label mix
 
     def says(self, probabilities: Tensor) -> Tensor:
-        """[N]: the class said, for probabilities [N, 2]."""
+        """[N]: the class decided on, for probabilities [N, 2]."""
         yes = (probabilities[:, self.positive] >= self.threshold) & (self.threshold < NEVER)
         return torch.where(yes, self.positive, 1 - self.positive)
 
@@ -112,7 +112,7 @@ class Decision:
 
 
 def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: int = 0) -> Decision:
-    """The threshold of held-out predictions, and where it lies for 90 % of samples as large drawn from them."""
+    """The threshold for held-out predictions, with its 90 % bootstrap interval."""
     known = predictions.labelled()
     if known.draws.shape[-1] != 2 or len(known.y.unique()) < 2:
         raise InvalidGraphs(

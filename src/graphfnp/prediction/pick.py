@@ -15,8 +15,8 @@ from graphfnp.prediction.predictions import Predictions
 def pick(predictions: Predictions, graphs: PackedGraphs | Sequence[Any], count: int, find: int | None = None) -> Tensor:
     """Numbers of ``count`` graphs, the most useful first: each has the largest u (1 - s) of those that are left.
 
-    s is its Tanimoto similarity to the nearest graph picked before; u the total uncertainty where the model should
-    learn, or the upper end of the 90 % interval of the probability of the class that one wants to ``find``.
+    s is its Tanimoto similarity to the nearest graph picked before; u the total uncertainty, or the
+    upper end of the 90 % interval of the probability of the class to ``find``.
     ``graphs`` are what was predicted: PackedGraphs, or the list of SMILES, molecules or graphs.
     """
     packed = graphs if isinstance(graphs, PackedGraphs) else _read(graphs)

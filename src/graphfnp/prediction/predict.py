@@ -31,7 +31,7 @@ NODE_BUDGET = 16384
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
-    """A classifier with what was fitted on held-out graphs for it."""
+    """A classifier with its calibration, conformal sets and domain."""
 
     classifier: GraphClassifier
     calibration: Calibration = field(default_factory=Calibration)

@@ -16,9 +16,9 @@ def entropy(probabilities: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a classifier says of some graphs, as draws from its predictive distribution.
+    """Predictions of a classifier for some graphs, as draws from its predictive distribution.
 
-    total = H(mean_s p_s) = data + model, data = mean_s H(p_s): what more training data would not remove,
+    total = H(mean_s p_s) = data + model, data = mean_s H(p_s), which more training data would not remove,
     model = mutual information of label and draw: the disagreement between the draws.
     """
 
@@ -69,7 +69,7 @@ class Predictions:
     def interval(self, level: float = 0.9) -> Tensor:
         """[graphs, classes, 2]: the central part of the draws that holds ``level`` of them, and their mean.
 
-        A few draws that know nothing move the mean, and could move it out of what nine of ten draws say.
+        A few uninformative draws could move the mean out of the central interval.
         """
         ordered, last = self.draws.sort(dim=0).values, len(self.draws) - 1  # torch.quantile refuses a million graphs
         ends = []

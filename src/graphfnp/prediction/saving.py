@@ -52,7 +52,7 @@ def method_of(classifier: GraphClassifier) -> str:
         if (method.classifier.__name__, type(method.config).__name__) == own:
             return name
     raise InvalidConfig(
-        f"a {own[0]}, which is no method of the registry", f"one of {', '.join(CLASSIFIERS)}", "name it: method=..."
+        f"a {own[0]}, which is not a registered method", f"one of {', '.join(CLASSIFIERS)}", "name it: method=..."
     )
 
 

@@ -59,8 +59,8 @@ class WeightedConformal(Conformal):
         weight = torch.cat(self._weights())
         counts = f"{len(weight)} held-out graphs count as {weight.sum() ** 2 / weight.square().sum():.0f}"
         return (
-            "weighted for these graphs: holds if labels depend on graphs here as they did among the held-out ones, "
-            f"and as far as the model's embedding tells the two apart ({counts})"
+            "weighted for these graphs: holds if classes depend on graphs as among the held-out ones (covariate "
+            f"shift), as far as the model's embedding separates the two ({counts})"
         )
 
     def to_json(self) -> dict:
@@ -73,7 +73,7 @@ class WeightedConformal(Conformal):
 
 
 def weighted_for(model: TrainedModel, graphs: PackedGraphs | Sequence[Any], seed: int = 0) -> TrainedModel:
-    """The model, its conformal sets weighted for graphs such as these, whose labels need not be known.
+    """The model with conformal sets weighted for these graphs, which need no labels.
 
     ``graphs`` are PackedGraphs, or a list of SMILES, RDKit molecules or PyG ``Data``.
     """

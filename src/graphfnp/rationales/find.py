@@ -1,4 +1,4 @@
-"""Find the small graph that each rationale's own kernel answers to."""
+"""Find the small graph with the highest kernel for each rationale."""
 
 from dataclasses import replace
 
@@ -35,12 +35,12 @@ NEARLY = 0.9  # of the best kernel: the smallest structure that has so much is s
 def find_rationales(
     model: TrainedModel, config: DecodingConfig | None = None, seed: int = 0, graphs: PackedGraphs | None = None
 ) -> Rationales:
-    """A structure for each rationale, or none where no small one reaches kernel .5.
+    """A structure for each rationale, or None if no small one reaches a kernel of .5.
 
     Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
-    nearest to a rationale. All are encoded by themselves and ranked by the kernel alone: kappa to the rationale, times
-    1 - the largest kappa to the other class. Of those within 90 % of the best the smallest is taken, if it occurs in a
-    training graph, or is much smaller than what does.
+    nearest to a rationale. Each is encoded alone and ranked by the kernel: kappa to the rationale, times 1 - the
+    largest kappa to the other class. Of those within 90 % of the best the smallest is taken; a structure that only
+    the decoder proposed counts as ``MADE_UP`` nodes larger.
     """
     check_model(model)
     classifier = with_rationales(model.classifier).eval()

@@ -37,8 +37,8 @@ def make_report(
 ) -> Report:
     """Metrics where labels are known, predictions, embeddings, correlations and decoded rationales.
 
-    With ``train``, the training graphs, their parts are candidates for rationales too; ``rationales`` that were decoded
-    before are not decoded again. ``rows`` and ``names`` are those of the graphs where they come from.
+    With ``train``, the training graphs, their parts are candidates for rationales too; ``rationales`` that are given
+    are not decoded again. ``rows`` and ``names`` are those of the graphs in their source.
     """
     graphs = matching(graphs, model.classifier.schema)
     if (graphs.y >= 0).any():

@@ -87,10 +87,10 @@ def _written(graphs: PackedGraphs, graph: int) -> dict[str, str | None]:
 
 
 def explain(model: TrainedModel, given: PackedGraphs | Sequence[Any] | str, seed: int = 0) -> list[dict[str, Any]]:
-    """A record for each graph: what is predicted, and the rationales it leans on with where they are.
+    """A record for each graph: the prediction, the linked rationales and their location in the graph.
 
     Given are PackedGraphs, or a list of SMILES, RDKit molecules or graphs of PyG or NetworkX.
-    Rationales are those decoded before, where the model was read from a folder; else they are decoded now.
+    Rationales decoded earlier are used if the model was loaded from a folder; else they are decoded now.
     """
     graphs = graphs_of(model, given)
     with_rationales(model.classifier)

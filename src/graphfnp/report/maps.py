@@ -53,7 +53,7 @@ def embedding_map(
             axes.annotate(
                 f"R{number}", (x, y_at), (6, 5), textcoords="offset points", fontsize=8, weight="bold", zorder=5
             )
-    axes.set(xlabel=names[0], ylabel=names[1], title=f"Where graphs {'and rationales ' * stars}lie")
+    axes.set(xlabel=names[0], ylabel=names[1], title=f"Map of graphs{' and rationales' * stars}")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.08)
@@ -116,7 +116,7 @@ def correlation_matrix(
     if not above:
         bars = [Line2D([], [], color=hue(k), linewidth=5, label=names[k]) for k in label.unique().tolist()]
         figure.legend(handles=bars, loc="outside lower right", ncols=min(3, len(bars)))
-    axes.set(xlim=(0, columns), ylim=(rows, -0.75 if above else -0.3), title="Which rationales each graph leans on")
+    axes.set(xlim=(0, columns), ylim=(rows, -0.75 if above else -0.3), title="Links between graphs and rationales")
     axes.set_xticks(np.arange(columns) + 0.5, [f"R{int(k) + 1}" for k in order], fontsize=9)
     if columns > WRITTEN:
         axes.tick_params(axis="x", rotation=90)

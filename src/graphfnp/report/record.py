@@ -12,7 +12,7 @@ from graphfnp.prediction.predictions import Predictions
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Numbers, predictions and rationales side by side; blind to the model they came from."""
+    """Metrics, predictions and rationales; independent of the model they came from."""
 
     title: str
     graphs: PackedGraphs  # the graphs judged, usually the test part

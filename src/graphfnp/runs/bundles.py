@@ -34,7 +34,7 @@ def open_run(place: Path | str) -> Run:
     if exists(place):
         return Run(place)
     raise InvalidRun(
-        f"{place}, which is no folder",
+        f"{place}, which is not a folder",
         "a run folder, an archive that `graphfnp export` wrote, or a bundled model: "
         + (", ".join(bundled_names()) or "none is installed"),
         "give the folder that `graphfnp train` wrote, e.g. runs/demo",
@@ -54,7 +54,7 @@ def unpacked(place: Path | str) -> Path:
 def load_model(place: Path | str, backbone: "torch.nn.Module | None" = None) -> TrainedModel:
     """The model in a folder (of a run, or that ``model.save`` wrote), or the bundled one of that name, e.g. "bbbp".
 
-    ``backbone`` is needed again where it was a module of the user's own.
+    ``backbone`` must be given if the model was trained with your own module.
     """
     if backbone is not None:
         return checkpoint.load_model(unpacked(place), backbone)

@@ -37,7 +37,7 @@ def load_model(folder: Path | str, backbone: torch.nn.Module | None = None) -> T
     folder = Path(folder)
     if not (folder / MODEL_RECORD).is_file():
         raise InvalidRun(
-            f"folder {folder} without {MODEL_RECORD}" if folder.is_dir() else f"{folder}, which is no folder",
+            f"folder {folder} without {MODEL_RECORD}" if folder.is_dir() else f"{folder}, which is not a folder",
             "the folder of a finished run",
             "train first (graphfnp train ...), or continue an interrupted run with --resume",
         )

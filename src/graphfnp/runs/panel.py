@@ -35,7 +35,7 @@ def open_panel(place: Path | str) -> dict[str, Run]:
 
 
 def load_panel(place: Path | str) -> dict[str, TrainedModel]:
-    """The models of a panel by name, as :func:`graphfnp.scoring.score_file.score_file` takes them too."""
+    """The models of a panel by name; :func:`graphfnp.scoring.score_file.score_file` takes this dictionary."""
     return {name: run.model for name, run in open_panel(place).items()}
 
 
@@ -55,7 +55,7 @@ def write_panel(folder: Path, folders: Mapping[str, str]) -> None:
 
 
 def export(place: Path | str | TrainedModel, target: Path | str) -> str:
-    """A model, a run, a bundled model or a panel as a zip that every command and ``load_model`` opens; its sha256."""
+    """Write a model, run, bundled model or panel as a zip that every command and ``load_model`` opens; its sha256."""
     from graphfnp.runs.archive import write_archive
 
     target = Path(target)

@@ -74,7 +74,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not (self.folder / CONFIG).is_file() and not (self.folder / MODEL_RECORD).is_file():
-            wrong = f"holds no {CONFIG}" if self.folder.is_dir() else "is no folder"
+            wrong = f"holds no {CONFIG}" if self.folder.is_dir() else "is not a folder"
             to_do = "give the folder that `graphfnp train` wrote, e.g. runs/demo"
             raise InvalidRun(f"{self.folder}, which {wrong}", "a run folder", to_do)
 
@@ -201,7 +201,7 @@ def check_new(folder: Path) -> None:
     """InvalidRun if the folder holds a run, or files that one would write over."""
     if taken := [name for name in (CONFIG, METRICS, EPOCHS, PAGE, *MODEL_FILES) if (folder / name).exists()]:
         what = "a run" if taken[0] == CONFIG else taken[0]
-        to_do = "choose another --out, or --resume to go on, or --overwrite to start anew"
+        to_do = "choose another --out, or --resume to go on, or --overwrite to start again"
         raise InvalidRun(f"{folder}, which already holds {what}", "an empty or new folder", to_do)
 
 
@@ -212,7 +212,7 @@ def _check_folder(plan: Plan, folder: Path, dataset: Dataset, resume: bool, over
         _check_same(_planned(plan), record, folder)
         if dataset.has_other_files(record.get("facts", {})) and not (folder / METRICS).exists():
             changed = f"{plan.dataset}, which has changed since {folder} was begun"
-            raise InvalidRun(changed, "the file as it was", "restore the file, or --overwrite to start anew")
+            raise InvalidRun(changed, "the file as it was", "restore the file, or --overwrite to start again")
     elif not (resume or overwrite):
         check_new(folder)
 

@@ -115,7 +115,7 @@ class Parts:
         for number in range(total):
             if (read := self._read(number)) is None:
                 raise InvalidRun(
-                    f"{self._path(number)}, which somebody changed",
+                    f"{self._path(number)}, which was changed",
                     "the part as it was written",
                     "run the command again",
                 )

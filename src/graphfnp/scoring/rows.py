@@ -182,7 +182,7 @@ class MoleculeFile:
     # ---------------------------------------------------------------- reading
 
     def _open(self) -> IO[str]:
-        """The text; bytes that are no UTF-8 become lone surrogates, to be refused row by row."""
+        """The text; bytes that are not UTF-8 become lone surrogates, to be refused row by row."""
         raw: IO[bytes] = gzip.open(self.path) if self.path.suffix.lower() == ".gz" else open(self.path, "rb")  # type: ignore[assignment]  # noqa: SIM115
         start = raw.read(2)
         raw.seek(0)
@@ -259,5 +259,5 @@ def _chunk(number: int, texts: Sequence[str], columns: Mapping[str, tuple[str, .
         wrong = [ord(letter) - 0xDC00 for letter in text if "\udc80" <= letter <= "\udcff"]
         if wrong:
             shown[place] = _readable(text)
-            reasons[place] = f"text that is no UTF-8 (byte 0x{wrong[0]:02X})"
+            reasons[place] = f"text that is not UTF-8 (byte 0x{wrong[0]:02X})"
     return Chunk(number, number * CHUNK, tuple(shown), reasons, columns)

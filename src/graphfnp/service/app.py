@@ -235,7 +235,7 @@ async def tell_why_unread(request: Request, error: StarletteHTTPException) -> Re
     if error.status_code == 400 and error.__cause__ is not None:
         coding = request.headers.get("content-encoding", "identity")
         known = {
-            UnicodeDecodeError: "bytes that are no UTF-8",
+            UnicodeDecodeError: "bytes that are not UTF-8",
             RecursionError: "lists or objects nested too deeply",
         }
         why = known.get(type(error.__cause__), "a number of too many digits")

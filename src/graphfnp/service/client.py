@@ -25,14 +25,14 @@ class ServiceError(GraphFNPError):
 
     def __init__(self, status: int, detail: str, request_id: str) -> None:
         self.status, self.detail, self.request_id = status, detail, request_id
-        given = f"a request that the service refused with {status}" if status else "a request that nobody answered"
+        given = f"a request that the service refused with {status}" if status else "a request without an answer"
         super().__init__(f"{given} ({request_id}): {detail}", "a request that the service answers", _advice(status))
 
 
 class Client:
-    """One service. Long lists are sent in pieces that it takes; a service that is busy is asked again.
+    """Client of one service. Long lists are split; requests to a busy service are retried.
 
-    ``api_key`` goes with every request; ``retries`` is how often a busy or silent service is asked again.
+    ``api_key`` is sent with every request; ``retries`` is the number of retries if the service is busy or silent.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Client:
         return self._ask("/draw", body).decode()
 
     def rationales(self) -> list[dict[str, Any]]:
-        """What the model looks for."""
+        """The rationales of the model."""
         return self._json("/rationales", "rationales")["rationales"]
 
     def model(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ LEAST_STEPS = 600  # of training where nobody chose the epochs: with far fewer a
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """One recipe for all methods."""
+    """Settings of training, the same for all methods."""
 
     epochs: int = 30  # all of them are trained, and the averaged weights of the last one are the model
     batch_size: int = 64

@@ -63,10 +63,10 @@ def train(
     watch: Callable[[Event], None] | None = None,
     fabric: "Fabric | None" = None,
 ) -> Training:
-    """Train in place for all epochs, take the averaged weights, finish, and fit the calibration.
+    """Train in place for all epochs, take the averaged weights, run the finishing phases, and fit the calibration.
 
-    Every epoch starts from a seed of its own, so an interrupted run that resumes from ``folder`` ends with the very
-    weights of an uninterrupted one.
+    Every epoch starts from a seed of its own, so an interrupted run that resumes from ``folder`` ends with
+    exactly the weights of an uninterrupted one.
     """
     config = config or TrainingConfig()
     fabric = fabric or one_process()

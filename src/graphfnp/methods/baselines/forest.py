@@ -160,6 +160,8 @@ class Forest(GraphClassifier[Encoding]):
             and bool(((found["root"] >= 0) & (found["root"] < max(nodes, 1))).all())
         )
         if not fine:
-            raise InvalidRun("arrays that are no trees", "the trees of a forest", "copy the files again or train again")
+            raise InvalidRun(
+                "arrays that are not trees", "the trees of a forest", "copy the files again or train again"
+            )
         for name, tensor in found.items():
             setattr(self, name, torch.empty_like(tensor))

@@ -53,7 +53,7 @@ export function strangeness(record, edge, unlike) {
     shape("svg", { viewBox: `0 0 ${WIDE} 24`, role: "img", "aria-label": label },
       zone(0, edge, "good"), zone(edge, unlike, "open"), zone(unlike, 1, "bad"),
       shape("circle", { cx: at(place(record.domain_score)), cy: 12, r: 8, class: "dot ink" })),
-    el("div", { class: "ends three" }, el("span", {}, "known ground"), el("span", {}, "edge"), el("span", {}, "unlike")));
+    el("div", { class: "ends three" }, el("span", {}, "in domain"), el("span", {}, "edge"), el("span", {}, "unlike")));
 }
 
 export function doubtBar(record, classes) {

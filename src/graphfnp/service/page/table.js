@@ -14,7 +14,7 @@ const COLUMNS = [
   { name: "Probability", value: (one) => one.record.probability, number: true },
   { name: "Not ruled out", value: (one) => one.record.conformal_set?.length ?? null, number: true },
   { name: "Domain", value: (one) => one.record.domain_score, number: true },
-  { name: "Model doubt", value: (one) => one.record.model_uncertainty, number: true },
+  { name: "Model uncertainty", value: (one) => one.record.model_uncertainty, number: true },
 ];
 
 export class RowTable {

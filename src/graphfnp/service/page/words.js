@@ -19,7 +19,7 @@ export function meaning(record) {
   if (!known || known.ece === null || known.ece === undefined) return first;
   const [plain, off] = [known.ece, known.ece_at_mix ?? known.ece].map((error) => Math.round(100 * error));
   const weighed = off === plain ? "" : ", weighted to the assumed label mix,";
-  return `${first} On ${known.graphs} held-out ones${weighed} such probabilities were off by ${off} points on average.`;
+  return `${first} On ${known.graphs} held-out inputs${weighed} such probabilities were off by ${off} points on average.`;
 }
 
 export function draws(record) {
