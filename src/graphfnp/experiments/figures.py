@@ -18,6 +18,8 @@ from graphfnp.report.figure_style import figure_png, in_style
 from graphfnp.report.palette import SOFT, hue
 
 BINS = 15
+LEAST = 0.01  # share of the graphs in a bin below which its accuracy is luck
+COLUMNS = 3  # panels beside each other
 PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.3g} %")
 CURVES = {  # label -> row of the calibration table, post-hoc scalar
     "Vanilla": ("vanilla", "raw"),
@@ -34,9 +36,11 @@ class Drawn:
     title: str
     file: str
     table: str
+    about: str = ""
 
     def markdown(self, folder: str) -> str:
-        return f"![{self.title}]({folder}/{self.file})\n\n*{self.title}.*"
+        told = f"{self.title}: {self.about}" if self.about else self.title
+        return f"![{self.title}]({folder}/{self.file})\n\n*{told}.*"
 
 
 def draw(results: Results, folder: Path) -> list[Drawn]:
@@ -45,7 +49,9 @@ def draw(results: Results, folder: Path) -> list[Drawn]:
     for backbone in BACKBONES:
         if found := _reliability_records(results, backbone):
             title = f"Reliability, {backbone.upper()}, all seeds together"
-            made.append((Drawn(title, f"reliability-{backbone}.png", "calibration"), reliability(found)))
+            about = f"larger dots are of more graphs; bins with less than {LEAST:.0%} of them are left out"
+            drawn = Drawn(title, f"reliability-{backbone}.png", "calibration", about)
+            made.append((drawn, reliability(found)))
     if counts := _by_count(results):
         drawn = Drawn("Number of rationales of each class", "rationales-per-class.png", "rationales-per-class")
         made.append((drawn, rationales_per_class(counts)))
@@ -57,17 +63,23 @@ def draw(results: Results, folder: Path) -> list[Drawn]:
 @in_style
 def reliability(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> Figure:
     """Accuracy over confidence for a few methods, a panel for each dataset; below the line is too sure."""
-    figure = Figure(figsize=(max(6.6, 3.3 * len(found)), 3.9))  # a legend wants some room
-    for axes, (column, curves) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
+    columns, rows = min(COLUMNS, len(found)), -(-len(found) // COLUMNS)
+    figure = Figure(figsize=(max(6.6, 3.3 * columns), 3.3 * rows + 0.6))  # a legend wants some room
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axes in panels.flat[len(found) :]:
+        axes.set_axis_off()
+    for axes, (column, curves) in zip(panels.flat, found.items(), strict=False):
         axes.plot([0.5, 1], [0.5, 1], color=SOFT, linewidth=1.2, linestyle=(0, (4, 3)))
         for number, (label, records) in enumerate(curves.items()):
-            confidence, accuracy, share = pooled(records)
+            points = np.array(pooled(records))
+            confidence, accuracy, share = points[:, points[2] >= LEAST]
             axes.plot(confidence, accuracy, color=hue(number), linewidth=1.2)
             axes.scatter(confidence, accuracy, s=160 * share, color=hue(number), label=label)
         axes.set(title=column, xlabel="confidence", xlim=(0.48, 1.02), ylim=(0.3, 1.02))
         axes.xaxis.set_major_formatter(PERCENT)
         axes.yaxis.set_major_formatter(PERCENT)
-    figure.axes[0].set_ylabel("share that was right")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("share that was right")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4 if len(found) > 2 else 2)
     return figure

@@ -16,7 +16,7 @@ from graphfnp.errors import percent
 from graphfnp.methods.rationales import Rationales
 from graphfnp.prediction.predictions import Predictions
 from graphfnp.report.figure_style import in_style, short_name
-from graphfnp.report.palette import FAINT, INK, PAPER, SOFT, hue
+from graphfnp.report.palette import FAINT, INK, ON_DARK, PAPER, SOFT, hue
 
 WRITTEN = 24  # columns up to which the matrix shows its numbers
 LETTER = 0.095  # inches that a letter of a name takes
@@ -111,7 +111,8 @@ def correlation_matrix(
     if columns <= WRITTEN:
         for (i, j), one in np.ndenumerate(value):
             number = f"{one:.2f}".removeprefix("0")
-            axes.text(j + 0.5, i + 0.52, number, ha="center", va="center", fontsize=7.5, in_layout=False)
+            colour = ON_DARK if _is_dark(shades[i, j]) else INK
+            axes.text(j + 0.5, i + 0.52, number, ha="center", va="center", fontsize=7.5, color=colour, in_layout=False)
     _class_brackets(axes, label, names if above else [""] * len(names))
     if not above:
         bars = [Line2D([], [], color=hue(k), linewidth=5, label=names[k]) for k in label.unique().tolist()]
@@ -125,6 +126,12 @@ def correlation_matrix(
     axes.grid(False)
     axes.spines[:].set_visible(False)
     return figure
+
+
+def _is_dark(shade: np.ndarray) -> bool:
+    """Is a colour (red, green, blue, opacity) on white paper too dark for dark text?"""
+    on_paper = shade[3] * shade[:3] + 1 - shade[3]
+    return bool(on_paper @ (0.2126, 0.7152, 0.0722) < 0.5)
 
 
 def project(points: np.ndarray) -> tuple[np.ndarray, tuple[str, str]]:

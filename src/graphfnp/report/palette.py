@@ -6,6 +6,7 @@ THEME = {INK: "var(--ink)", SOFT: "var(--soft)", FAINT: "var(--faint)", PAPER: "
 
 # Hues of Okabe and Ito, ordered so that neighbours differ in lightness too.
 HUES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8cd9", "#8a8a2c")
+ON_DARK = "#fefefe"  # numbers on a dark hue, under both themes
 ALERT = "#d55e00"  # what is wrong, and what is pointed at
 
 ELEMENTS = {
