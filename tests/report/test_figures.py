@@ -135,7 +135,7 @@ def test_calibration_card_names_the_error_at_the_assumed_mix_where_it_is_another
 
 def test_the_map_of_a_method_without_rationales_names_none() -> None:
     figure = embedding_map(torch.eye(3), certain([0.9, 0.1, 0.2], [0, 0, -1]), ["a", "b"])
-    assert figure.axes[0].get_title(loc="left") + figure.axes[0].get_title() == "Where graphs lie"
+    assert figure.axes[0].get_title(loc="left") + figure.axes[0].get_title() == "Map of graphs"
 
 
 def test_the_key_of_the_confidence_histogram_lies_beside_the_bars_and_not_on_them():
