@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -146,7 +147,12 @@ def test_a_stopped_computation_goes_on_where_it_was(monkeypatch):
 
 
 def test_of_two_that_compute_the_same_vectors_one_waits_for_the_other(monkeypatch):
+    def slow_replace(source, target, replace=os.replace):
+        sleep(0.3)  # who waits must not begin before the file has its name
+        replace(source, target)
+
     monkeypatch.setattr(sentence_vectors, "CHUNK", 1)
+    monkeypatch.setattr(sentence_vectors.os, "replace", slow_replace)
     begun, encoded = Event(), []
 
     def encoder(sentences):

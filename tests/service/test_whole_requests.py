@@ -41,7 +41,7 @@ def test_weighted_sets_say_what_they_promise(client: TestClient) -> None:
         ({"pick": 0}, "greater than or equal to 1"),
         ({"pick": 31}, "31 of 30 graphs to pick"),
         ({"pick": 1, "find": "toxic"}, "non-permeable, permeable"),
-        ({"find": "permeable"}, "say how many to pick"),
+        ({"find": "permeable"}, "find needs pick"),
         ({"smiles": ["CCO"], "weighted": True}, "20 or more"),
         ({"smiles": ["C1CC"], "pick": 1}, "no readable row"),
     ],

@@ -156,7 +156,7 @@ def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path) -
         if _is_whole(path, int(ends[-1]) // row_bytes):
             unfinished.unlink(missing_ok=True)  # made a moment ago, empty
             return
-        done = int(np.searchsorted(ends, file.tell(), side="right")) - 1
+        done = int(np.searchsorted(ends, file.seek(0, os.SEEK_END), side="right")) - 1
         file.truncate(int(ends[done]))  # a sentence that was written in part is written again
         task = bar.add_task("encoding sentences, once", total=len(sentences), completed=done)
         for first in range(done, len(sentences), CHUNK):
@@ -164,7 +164,7 @@ def _compute(sentences: Sequence[Sequence[str]], encoder: Encoder, path: Path) -
             file.flush()
             bar.update(task, advance=CHUNK)
         os.fsync(file.fileno())
-    os.replace(unfinished, path)
+        os.replace(unfinished, path)  # before the lock is given up
 
 
 def _key(sentences: Sequence[Sequence[str]], name: str) -> str:
