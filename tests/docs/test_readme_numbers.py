@@ -52,6 +52,21 @@ def test_the_readme_says_the_ece_at_the_papers_own_size():
     assert list(said.groups()) == [*both[:4], printed[0][0], printed[1][0], *both[4:]]
 
 
+def test_the_readme_says_what_all_sentences_give():
+    text, number = " ".join((ROOT / "README.md").read_text().split()), r"(1?\.\d+)"
+    said = re.search(
+        rf"GraphFNP has {number} / {number}, Graph-GP {number} / {number} and a plain network {number} / {number}, "
+        r"with a higher accuracy \((\d+\.\d) against (\d+\.\d) %\)",
+        text,
+    ).groups()
+    table = TABLES["calibration"].only(columns=["sst2-all"], backbones=["gcn"])
+    entries = {one["method"]: one for one in summaries(table, Results(ROOT / "results" / "cells")) if one["complete"]}
+    assert set(entries) == {"graphfnp", "graph-gp", "vanilla"}, "what is complete is said"
+    found = [entries[name][key] for name in ("graphfnp", "graph-gp", "vanilla") for key in ("nll_raw_mean", "nll_mean")]
+    assert list(map(float, said[:6])) == pytest.approx(found, abs=6e-4)
+    assert list(said[6:]) == [f"{100 * entries[name]['accuracy_mean']:.1f}" for name in ("vanilla", "graphfnp")]
+
+
 def test_the_readme_counts_single_models_that_are_ahead_with_a_temperature():
     text, words = " ".join((ROOT / "README.md").read_text().split()), {"five": 5, "twelve": 12, "thirteen": 13}
     results = Results(ROOT / "results" / "cells")
