@@ -99,7 +99,7 @@ def pooled(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray
 def rationales_per_class(counts: Mapping[str, Mapping[int, Mapping[str, list[float]]]]) -> Figure:
     """ECE, NLL, AUROC and Rationale F1 over R_k, a line for each dataset."""
     shown = {"ece": "ECE", "nll": "NLL", "auroc": "AUROC", "rationale_f1_macro_1": "macro RF1 (K=1)"}
-    figure = Figure(figsize=(11, 3.1))
+    figure = Figure(figsize=(11, 3.5))
     for axes, (measure, title) in zip(figure.subplots(1, len(shown)), shown.items(), strict=True):
         for number, (column, by_count) in enumerate(counts.items()):
             values = [by_count[count][measure] for count in by_count]
@@ -109,7 +109,7 @@ def rationales_per_class(counts: Mapping[str, Mapping[int, Mapping[str, list[flo
         axes.set_xticks(sorted({count for by_count in counts.values() for count in by_count}))
         if measure != "nll":
             axes.yaxis.set_major_formatter(PERCENT)
-    figure.axes[0].legend()
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=len(counts))
     return figure
 
 
