@@ -68,6 +68,9 @@ class Group:
     def finished(self, results: Results) -> list[dict[str, Any]]:
         return results.found(self.cells(results))
 
+    def diverged(self, results: Results) -> int:
+        return results.diverged(self.cells(results))
+
     @property
     def name(self) -> str:
         return f"{self.column.name} {self.backbone} {self.row.label}"

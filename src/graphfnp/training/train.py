@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import Diverged, InvalidConfig
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import beside_subgraphs
@@ -206,7 +206,7 @@ class _Loop:
             for fit in (calibration, Calibration())
         )
         if not torch.isfinite(torch.tensor(loss)):
-            raise InvalidRun(
+            raise Diverged(
                 f"validation loss {loss} in epoch {epoch}",
                 "a finite loss",
                 "lower learning_rate, or check the features",
