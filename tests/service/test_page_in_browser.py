@@ -464,3 +464,20 @@ def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_
         expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read, with the reason")
     finally:
         running.stop()
+
+
+def test_a_click_on_any_cell_opens_the_row_and_marks_it(page: Page) -> None:
+    ask(page, "CCO ethanol\nCCN ethylamine\nC1CC broken")
+    rows = page.locator("#table tbody tr")
+    rows.nth(1).locator("td").nth(3).click()
+    expect(page.locator(".answer .kicker")).to_have_text("ethylamine")
+    expect(page.locator("#table tr[aria-current=true]")).to_contain_text("ethylamine")
+    rows.nth(2).locator("td").last.click()
+    expect(page.locator(".answer.failed .kicker")).to_have_text("broken")
+    expect(page.locator("#table tr[aria-current=true]")).to_have_count(1)
+
+
+def test_a_link_to_a_rationale_leads_to_it(page: Page, server) -> None:
+    page.goto(f"{server.address}/docs")  # the same page with another anchor would not be loaded anew
+    page.goto(f"{server.address}/#rationale-7")
+    expect(page.locator("#rationale-7:target")).to_be_in_viewport()

@@ -60,6 +60,7 @@ async function start() {
   $("gallery").hidden = !found.length;
   $("wavy").hidden = card.kind !== "molecule";
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
+  if (location.hash) location.replace(location.hash); // a rationale that a link leads to was not there when the page came
   return true;
 }
 
