@@ -71,7 +71,7 @@ def test_a_good_molecule_is_drawn_and_explained(page: Page) -> None:
 def test_a_bad_molecule_is_told_why(page: Page) -> None:
     ask(page, "C1CC")
     answer = page.locator(".answer.failed")
-    expect(answer.locator("h2")).to_have_text("This could not be read")
+    expect(answer.locator("h2")).to_have_text("No prediction")
     expect(answer).to_contain_text("unclosed ring")
     expect(answer).to_contain_text("Check brackets")
     ask(page, "C" * 450)
@@ -123,13 +123,13 @@ def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(
     assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1", "2", "3", "4"], "as predict counts rows"
     expect(lines.nth(1)).to_contain_text("unclosed ring")
     expect(lines.nth(3)).to_contain_text("no SMILES given")
-    expect(page.locator("#status")).to_contain_text("2 of 5 rows could not be read")
+    expect(page.locator("#status")).to_contain_text("2 of 5 rows have no prediction")
 
     page.get_by_role("button", name="Probability").click()
     expect(page.locator("#table th[aria-sort=descending]")).to_contain_text("Probability")
     shares = [float(text.split()[0]) for text in lines.locator("td:nth-child(4)").all_inner_texts()]
     assert shares == sorted(shares, reverse=True)
-    expect(lines.nth(3)).to_contain_text("Not read")  # rows without numbers stay at the end
+    expect(lines.nth(3)).to_contain_text("No prediction")  # rows without numbers stay at the end
 
     page.get_by_role("button", name="aspirin").last.click()
     expect(page.locator(".answer .kicker")).to_have_text("aspirin")
@@ -259,7 +259,7 @@ def test_a_question_before_the_key_asks_for_it_and_is_answered_with_it(browser: 
     ask(page, "CCO")
     expect(page.locator("#status")).to_contain_text("asks for its key")
     page.fill("#key-value", "secret")
-    page.click("#key-save")
+    page.press("#key-value", "Enter")
     expect(page.locator("#examples button").first).to_be_visible()
     page.click("#go")
     expect(page.locator(".answer h2")).to_contain_text("permeable")
@@ -307,6 +307,7 @@ def test_a_probability_near_one_never_means_all(page: Page) -> None:
         return answer
 
     ask(page, "CCO")
+    expect(page.locator(".answer .big")).to_have_text("> 99.9 %")
     expect(page.locator(".answer")).to_contain_text("Of a thousand inputs with this probability, about 999 should be")
     expect(page.locator(".answer")).to_contain_text("and 1 should not")
 
@@ -461,7 +462,7 @@ def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_
         expect(page.locator(".answer.failed")).to_contain_text("no value of 'dose'")
         table = "smiles,dose\nCCO,2.5\nCCO,\nCCO,high\n"
         page.set_input_files("#file", {"name": "in.csv", "mimeType": "text/csv", "buffer": table.encode()})
-        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read, with the reason")
+        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 without a prediction, with the reason")
     finally:
         running.stop()
 
@@ -481,3 +482,28 @@ def test_a_link_to_a_rationale_leads_to_it(page: Page, server) -> None:
     page.goto(f"{server.address}/docs")  # the same page with another anchor would not be loaded anew
     page.goto(f"{server.address}/#rationale-7")
     expect(page.locator("#rationale-7:target")).to_be_in_viewport()
+
+
+def test_many_rows_are_asked_about_in_requests_that_the_service_takes(browser: Browser, start_server) -> None:
+    small = start_server("--max-rows", "30", "--max-bytes", "1500")
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(small.address)
+    ask(page, "\n".join(["CCO"] * 70 + ["C" * 60] * 30))
+    expect(page.locator("#table tbody tr")).to_have_count(100)
+    expect(page.locator("#many-lead")).to_contain_text("test next is told here for up to 30 rows")
+    page.close()
+    assert small.stop() == 0
+
+
+def test_rows_that_were_answered_are_shown_though_the_service_goes_away(browser: Browser, server) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    page.route("**/predict", lambda route: route.continue_() if not answered else route.abort())
+    answered: list[str] = []
+    page.on("response", lambda response: answered.append(response.url) if "predict" in response.url else None)
+    ask(page, "\n".join(["CCO"] * 500))
+    expect(page.locator("#status")).to_contain_text("The table has the first 200 of 500 rows.")
+    expect(page.locator("#table tbody tr")).to_have_count(200)
+    page.close()

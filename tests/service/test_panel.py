@@ -139,10 +139,14 @@ def test_the_page_shows_every_models_answer(chromium: Path, start_server) -> Non
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
         page.goto(panel_server.address)
         expect(page.locator("#model-list li")).to_have_count(2)
-        page.fill("#rows", f"{NAPHTHALENE} nitronaphthalene\nC1CC broken")
+        page.fill("#rows", f"{NAPHTHALENE} nitronaphthalene\n[U] uranium")
         page.click("#go")
         expect(page.locator("#table tbody tr")).to_have_count(2)
-        expect(page.locator("#table tbody tr").nth(1)).to_contain_text("Not read")
+        refused = "No prediction U, an element that the model was not trained on"
+        expect(page.locator("#table tbody tr").nth(1)).to_contain_text(refused)
+        page.click(".row-name >> nth=1")
+        expect(page.locator("#endpoint-bbbp .answer h2")).to_contain_text("permeable")
+        expect(page.locator("#endpoint-mutagenicity .answer h2")).to_have_text("No prediction")
         page.click(".row-name >> nth=0")
         for name, word in (("bbbp", "permeable"), ("mutagenicity", "mutagen")):
             answer = page.locator(f"#endpoint-{name} .answer")

@@ -1,6 +1,8 @@
 // Talking to the service: answers, refusals with their reason, drawings, and the key where one is asked for.
 
 const KEY = "graphfnp-key";
+const AT_ONCE = 200; // rows of one request
+const REST = 1000; // bytes of a request beside its rows
 export const OWN = location.pathname.match(/^\/models\/[^/]+/)?.[0] ?? ""; // where the page is that of one model of a panel
 
 export class Refused extends Error {
@@ -48,6 +50,22 @@ export const send = (path, method, body) => {
 export async function records(path, rows, isSmiles, mix, more = {}) {
   const answer = await post(path, { ...(isSmiles ? { smiles: rows } : { graphs: rows }), mix, ...more });
   return answer.json();
+}
+
+// Rows of one request each: few enough that progress can be seen, and no more than the service takes.
+export function* pieces(asked, limits) {
+  const most = Math.min(AT_ONCE, limits.most_rows), room = limits.most_bytes - REST;
+  let piece = [], size = 0;
+  for (const one of asked) {
+    const bytes = new TextEncoder().encode(JSON.stringify([one.row, one.features])).length;
+    if (piece.length && (piece.length === most || size + bytes > room)) {
+      yield piece;
+      [piece, size] = [[], 0];
+    }
+    piece.push(one);
+    size += bytes;
+  }
+  yield piece;
 }
 
 const drawn = new Map();

@@ -26,7 +26,9 @@ export const $ = (id) => document.getElementById(id);
 export function percent(share, digits = 0) {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
-  const enough = value > 0 && value < 1 ? 1 : value > 99 && value < 100 ? 1 : digits;
+  if (value > 0 && value < 0.05) return "<\u00a00.1\u00a0%"; // never 0, and never all
+  if (value >= 99.95 && value < 100) return ">\u00a099.9\u00a0%";
+  const enough = (value > 0 && value < 1) || (value > 99 && value < 100) ? 1 : digits;
   return `${value.toFixed(enough)}\u00a0%`; // in one piece at the end of a line
 }
 

@@ -2,7 +2,7 @@
 
 import { el, hue, percent, save } from "./dom.js";
 import { csvLine } from "./rows.js";
-import { shown } from "./result.js";
+import { noPrediction, shown } from "./result.js";
 import { domain, ruledOut } from "./words.js";
 
 const PAGE = 200; // rows shown at first
@@ -64,7 +64,7 @@ export class RowTable {
     const name = el("button", { type: "button", class: "row-name", title: shown(asked) },
       asked.name ? el("strong", {}, asked.name) : null, el("code", {}, shown(asked) || "(empty)"));
     const cells = record.status === "ok" ? this.numbers(record)
-      : [el("td", { colspan: 5, class: "reason" }, el("span", { class: "short bad" }, "Not read"), ` ${record.reason}`)];
+      : [el("td", { colspan: 5 }, noPrediction(record))];
     const line = el("tr", { onclick: () => this.choose(one, line) }, el("td", { class: "num" }, String(one.number)), el("td", { class: "input" }, name), ...cells);
     this.mark(line, one === this.chosen);
     return line;
