@@ -122,7 +122,8 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
                 if row.arrays is None:
                     raise ValueError(row.reason)
                 svg = await reader.drawn(
-                    lambda place: graph_svg(engine.graphs([row]), request.nodes, request.edges, label, place)
+                    lambda place: graph_svg(engine.graphs([row]), request.nodes, request.edges, label, place),
+                    len(row.arrays["x"]),
                 )
         except ValueError as error:
             raise HTTPException(422, f"nothing to draw: {error}") from None
