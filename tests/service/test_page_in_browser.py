@@ -263,6 +263,13 @@ def test_a_question_before_the_key_asks_for_it_and_is_answered_with_it(browser: 
     expect(page.locator("#examples button").first).to_be_visible()
     page.click("#go")
     expect(page.locator(".answer h2")).to_contain_text("permeable")
+    page.get_by_role("link", name="the model card").click()
+    card = page.locator("#GET-model")
+    expect(card).to_be_in_viewport()
+    card.get_by_role("button", name="Send").click()
+    expect(card.locator("[aria-live] pre")).to_contain_text('"service"')
+    card.get_by_text("With curl").click()
+    expect(card).to_contain_text('-H "X-API-Key: $GRAPHFNP_API_KEY"')
     page.close()
     assert guarded.stop() == 0
 
@@ -295,6 +302,14 @@ def test_graphs_are_asked_about_in_their_own_words(browser: Browser, start_serve
     expect(page.locator(".answer")).not_to_contain_text("valences")
     page.locator("#examples button").first.click()
     expect(page.locator(".answer h2")).to_contain_text("cycle")
+    why = "nothing to draw: reading it takes more than 4 s of processor time"
+    page.route("**/draw", lambda route: route.fulfill(status=422, json={"detail": why}))
+    ask(page, '{"num_nodes": 3, "edges": [[0, 1], [1, 2]]}')
+    expect(page.locator(".main-drawing .drawing")).to_have_text(why)
+    page.route("**/model", lambda route: route.fulfill(json={**route.fetch().json(), "examples": []}))
+    page.reload()
+    expect(page.locator("#gallery .tile svg").first).to_be_visible()
+    expect(page.locator("#examples")).to_be_hidden()
     page.close()
     assert motifs.stop() == 0
 

@@ -80,7 +80,7 @@ async function drawing(key, fetched) {
     throw error;
   }
   const picture = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  if (picture.nodeName !== "svg") throw new Refused(0, "no drawing");
+  if (picture.nodeName !== "svg") throw new Refused(0, "nothing to draw");
   return document.importNode(picture, true);
 }
 
@@ -89,7 +89,7 @@ function placed(node, key, fetched) {
   node.classList.add("drawing");
   drawing(key, fetched).then(
     (picture) => node.replaceChildren(picture),
-    () => node.replaceChildren("no drawing"),
+    (error) => node.replaceChildren(error.message),
   );
   return node;
 }

@@ -44,8 +44,8 @@ async function start() {
     $("hint").firstChild.textContent = "or drop a JSON file anywhere on this page. ";
   }
   if (card.features.length) $("rows").placeholder = `CCO ${card.features.map((name) => `${name}=1`).join(" ")} a name if you like`;
-  $("examples").hidden = card.features.length > 0; // they have none
   const examples = smiles() ? KNOWN : card.examples.map((graph, k) => [`example ${k + 1}`, JSON.stringify(graph)]);
+  $("examples").hidden = card.features.length > 0 || !examples.length; // examples have no features
   $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));
   $("sketch").hidden = !smiles();
