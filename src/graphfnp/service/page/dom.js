@@ -34,7 +34,7 @@ export function percent(share, digits = 0) {
 
 export const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 
-export const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8cd9", "#8a8a2c"];
+const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8cd9", "#8a8a2c"];
 
 export const hue = (classes, name) => HUES[Math.max(0, classes.indexOf(name)) % HUES.length];
 

@@ -92,7 +92,7 @@ function question({ asks, kind, classes }) {
 async function submit() {
   if (!card && !(await start())) return; // it was away, or asks for its key
   try {
-    await run(fromText($("rows").value, smiles()));
+    await run(fromText($("rows").value, smiles(), card.features));
   } catch (error) {
     trouble(error);
   }
@@ -206,7 +206,7 @@ async function openRow(one, mix) {
 async function take(file) {
   if (!file || (!card && !(await start()))) return;
   try {
-    await run(fromFile(file.name, await file.text(), smiles()));
+    await run(fromFile(file.name, await file.text(), smiles(), card.features));
   } catch (error) {
     trouble(error);
   }
@@ -223,7 +223,7 @@ $("sketch").addEventListener("click", async () => {
   if (!open) return;
   const [first] = $("rows").value.trim().split(/\s+/);
   try {
-    await openSketcher($("sketcher"), first, (drawn) => { $("rows").value = drawn; });
+    await openSketcher($("sketcher"), first, (drawn) => { $("rows").value = $("rows").value.replace(/^\s*.*/, () => drawn); }); // the other lines stay
   } catch (error) {
     trouble(error);
   }

@@ -42,7 +42,7 @@ async function submit() {
   opening++;
   let asked;
   try {
-    asked = fromText($("rows").value, true);
+    asked = fromText($("rows").value, true, features());
     $("result").hidden = true;
     say(`Asking ${Object.keys(models).length} models`);
     for (const part of pieces(asked, limits)) {
