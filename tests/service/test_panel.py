@@ -155,6 +155,8 @@ def test_the_page_shows_every_models_answer(chromium: Path, start_server) -> Non
             expect(answer).to_contain_text("Linked rationales")
         expect(page.locator("#endpoint-bbbp .answer h2")).to_be_focused()
         page.get_by_role("link", name="the interface").click()
+        expect(page.locator("#GET-metrics")).to_contain_text("Gives text/plain.")
+        expect(page.locator("#POST-predict")).to_contain_text("Gives JSON.")
         page.locator("#POST-predict").get_by_role("button", name="Send").click()
         expect(page.locator("#POST-predict [aria-live] pre")).to_contain_text('"p(mutagen)"')
         page.goto(f"{panel_server.address}/models/mutagenicity/")

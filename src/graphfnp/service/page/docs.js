@@ -85,7 +85,7 @@ function route(path, method, operation) {
     el("h2", {}, el("span", { class: "method" }, method), path),
     el("p", {}, operation.description ?? ""),
     el("p", { class: "soft" }, ...(request ? ["Takes ", ...typeOf(request.schema), ". "] : []),
-      ...(kind ? ["Gives ", ...(kind === JSON_TYPE ? typeOf(content.schema) : [kind]), "."] : [])),
+      ...(kind ? ["Gives ", ...(content.schema.$ref ? typeOf(content.schema) : [kind === JSON_TYPE ? "JSON" : kind]), "."] : [])),
     ...tried(method, path, exampleOf(request), operation.security !== undefined),
     kind === JSON_TYPE && exampleOf(content) !== undefined
       ? el("details", {}, el("summary", {}, "An answer"), el("pre", {}, pretty(exampleOf(content)))) : null,
