@@ -169,7 +169,7 @@ function showMany(done, mix) {
   $("pick-count").value = Math.min(10, done.length - bad);
   const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
   const parts = [`${done.length} rows`];
-  if (bad) parts.push(`${bad} without a prediction, with the reason`);
+  if (bad) parts.push(`${bad} without a prediction`);
   if (foreign) parts.push(`${foreign} unlike the training data`);
   if (mix) parts.push(`for a mix of ${named(mix)}`);
   const elsewhere = tooMany ? ` Which to test next is told here for up to ${most} rows; graphfnp predict --pick takes any number.` : "";
