@@ -124,6 +124,24 @@ def test_hostile_molecules_whose_features_are_given_are_drawn_in_a_process_of_th
         asyncio.run(drawing(GRAPHS["ring of rings"]))
 
 
+@pytest.mark.parametrize(
+    ("schema", "x", "reason"),
+    [
+        (Schema(("a", "b"), node_width=1), 1e39, "x that is too large for numbers of 32 bits; expected"),
+        (Schema(("a", "b"), node_sizes=(4,)), 4, "node feature column 0 with values 4 to 4; expected values 0 to 3"),
+        (Schema(("a", "b"), node_sizes=(4,)), -1, "node feature column 0 with values -1 to -1; expected values 0 to 3"),
+    ],
+)
+def test_features_that_no_model_can_take_cost_their_row_alone(schema: Schema, x: float, reason: str) -> None:
+    async def read() -> list:
+        reader = Reader(schema, ServiceConfig())
+        return await reader.read([GraphInput(num_nodes=1, x=[[value]]) for value in (1, x)])
+
+    good, bad = asyncio.run(read())
+    assert good.arrays is not None
+    assert bad.reason.startswith(reason)
+
+
 def test_the_worst_smiles_is_refused_by_every_route(client: TestClient) -> None:
     records = client.post("/predict", json={"smiles": ["CCO", WORST, "CCN"]}).json()["records"]
     assert [record["status"] for record in records] == ["ok", "failed", "ok"]

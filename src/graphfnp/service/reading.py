@@ -137,12 +137,12 @@ class Reader:
                 return ReadRow(given, reason=f"{count} {what}, {self._most(limit)}")
         try:
             structure = structure_from_json(row, self.schema)
+            # Features that are given are read without RDKit; a molecule is drawn with it whatever its features are.
+            if self.schema.kind == "molecule" and (to_draw or not self.schema.needs_x):
+                return [structure.node_type, structure.edges]
+            return ReadRow(given, arrays_of(structure, self.schema))
         except GraphFNPError as error:
             return ReadRow(given, reason=f"{error.given}; expected {error.expected}")
-        # Features that are given are read without RDKit; a molecule is drawn with it whatever its features are.
-        if self.schema.kind == "molecule" and (to_draw or not self.schema.needs_x):
-            return [structure.node_type, structure.edges]
-        return ReadRow(given, arrays_of(structure, self.schema))
 
     def _sized(self, given: str, arrays: Arrays) -> ReadRow:
         count = len(arrays["x"])
