@@ -55,6 +55,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # what watches a service may ask so; the server sends the headers alone
+            scope = {**scope, "method": "GET"}
         started, status, size, is_read = time.perf_counter(), LEFT, 0, False
         identity = scope.setdefault("state", {})["request_id"] = request_id(scope["headers"])
 
