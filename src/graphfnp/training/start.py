@@ -46,7 +46,7 @@ def start_from(classifier: GraphClassifier, model: TrainedModel, freeze: int = 0
     )
     for name, parameter in classifier.named_parameters():
         if _suffix(name).startswith(kept):
-            parameter.register_hook(torch.zeros_like)  # phases want a gradient for each of their parameters
+            parameter.requires_grad_(False)
     return classifier
 
 

@@ -159,8 +159,8 @@ class _Loop:
             return
         optimizer.zero_grad(set_to_none=True)
         total = torch.stack(list(terms.values())).sum() * share
-        # Only this phase's parameters get gradients: the others are held fixed.
-        self.fabric.backward(total, inputs=phase.parameters)
+        # Only this phase's parameters get gradients, and not those that are frozen: the others are held fixed.
+        self.fabric.backward(total, inputs=[weight for weight in phase.parameters if weight.requires_grad])
         self._average_gradients(phase.parameters)
         optimizer.step()
         for name, term in terms.items():
