@@ -10,6 +10,7 @@ from torch import Tensor
 
 ROUNDS = 60
 SMALLEST_PROBABILITY = 1e-9
+SLOPE = 1e-3  # of the steps of an isotonic curve
 
 
 def rake(draws: Tensor, target: Tensor) -> Tensor:
@@ -187,7 +188,8 @@ def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve,
     """One curve for each class against the rest, of probabilities [N, K], labels [N] and their weights [N].
 
     Labels are Platt's targets, (n + 1) / (n + 2) and 1 / (n' + 2) for n graphs in and n' out of the class: no curve
-    ends at 0 or 1, which a single wrong label would make infinitely surprising.
+    ends at 0 or 1, which a single wrong label would make infinitely surprising. A little of the claim is added: on a
+    level step all graphs would be ranked by rounding, so they keep the order they had.
     """
     from sklearn.isotonic import IsotonicRegression  # a second to import, and only fitting needs it
 
@@ -199,7 +201,9 @@ def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve,
         fitted = IsotonicRegression(out_of_bounds="clip").fit(
             probabilities[:, k].double().numpy(), target.numpy(), sample_weight=weight.double().numpy()
         )
-        curves.append(Curve(tuple(fitted.X_thresholds_.tolist()), tuple(fitted.y_thresholds_.tolist())))
+        claimed = np.unique([0.0, *fitted.X_thresholds_, 1.0])
+        observed = (1 - SLOPE) * fitted.predict(claimed) + SLOPE * claimed
+        curves.append(Curve(tuple(claimed.tolist()), tuple(observed.tolist())))
     return tuple(curves)
 
 
