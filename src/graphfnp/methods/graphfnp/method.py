@@ -31,7 +31,7 @@ DATA, FOREIGN, COVERAGE = 0.5, 0.5, 0.1  # weights in the E-step, against the li
 
 
 class GraphFNP(NeuralProcess):
-    """Eq. 1 with a kernel in a space of its own and a prior to fall back on.
+    """Eq. 2 with a kernel in a space of its own and a prior to fall back on.
 
         kappa_ij = exp(-|P(z_i) - z^R_j|^2 / (2 d l)),   p0_i = prod_j (1 - kappa_ij)
         p(y | G) = (1 - p0) E[softmax(f(z^D, u)) | some link] + p0 pi
@@ -135,7 +135,7 @@ class GraphFNP(NeuralProcess):
         }
 
     def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
-        """M-step (Eq. 11): encoder, local rationale and head on the labels; rationales and links are held fixed."""
+        """M-step (Eq. 10): encoder, local rationale and head on the labels; rationales and links are held fixed."""
         batch, z = encoded.batch, encoded.graph_embedding.sample()
         if not self.uses_rationales:
             if self.label_head.graph_part is None:  # without z^D there is nothing to say before rationales are placed

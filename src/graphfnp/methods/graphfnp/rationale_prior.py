@@ -1,4 +1,4 @@
-"""p(z^R): the rationales, Gaussian embeddings with a class each (Eq. 2)."""
+"""p(z^R): the rationales, Gaussian embeddings with a class each (Eq. 3)."""
 
 import torch
 from torch import Tensor, nn
