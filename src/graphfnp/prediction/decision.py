@@ -90,8 +90,8 @@ class Decision:
         """Precision with its interval, recall and counts among labelled graphs."""
         from scipy.stats import binomtest  # slow to import, and only this needs it
 
-        known = predictions.labelled()
-        said, truth = self.says(known.probabilities) == self.positive, known.y == self.positive
+        labelled = predictions.labelled()
+        said, truth = self.says(labelled.probabilities) == self.positive, labelled.y == self.positive
         hits, count, positives = int((said & truth).sum()), int(said.sum()), int(truth.sum())
         sure = binomtest(hits, count).proportion_ci(INTERVAL, "wilson") if count else None
         return {
@@ -117,24 +117,25 @@ def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: 
     That says how much of the choice is chance, and is no confidence interval: simulated, with 200 graphs it held the
     threshold of very many graphs in 50 to 97 cases of 100, least where few graphs lie near the threshold.
     """
-    known = predictions.labelled()
-    if known.draws.shape[-1] != 2 or len(known.y.unique()) < 2:
+    labelled = predictions.labelled()
+    if labelled.draws.shape[-1] != 2 or len(labelled.y.unique()) < 2:
         raise InvalidGraphs(
-            f"{len(known)} labelled graphs, {known.draws.shape[-1]} classes", "labelled graphs of both of two classes",
+            f"{len(labelled)} labelled graphs, {labelled.draws.shape[-1]} classes",
+            "labelled graphs of both of two classes",
             "a threshold needs two classes; leave --precision and costs out",
-        )  # fmt: skip
-    probability, truth = known.probabilities[:, positive].double().numpy(), (known.y == positive).numpy()
+        )
+    probability, truth = labelled.probabilities[:, positive].double().numpy(), (labelled.y == positive).numpy()
     threshold = rule.threshold(probability, truth)
     if threshold is None:
         best = truth[probability >= np.sort(probability)[-10:][0]]
         raise InvalidGraphs(
             f"{rule}",
-            f"what {len(known)} held-out graphs can show: of the {len(best)} surest {best.mean():.0%} are right",
+            f"what {len(labelled)} held-out graphs can show: of the {len(best)} surest {best.mean():.0%} are right",
             "ask for less, or give more labelled graphs",
         )  # fmt: skip
     random = np.random.default_rng(seed)
     samples = (random.integers(len(truth), size=len(truth)) for _ in range(ROUNDS))
     drawn = [rule.threshold(probability[sample], truth[sample]) for sample in samples]
-    found = np.array([NEVER if one is None else one for one in drawn])  # none keeps it: nothing is said
-    low, high = np.quantile(found, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return Decision(positive, threshold, (float(low), float(high)), str(rule), len(known), float(truth.mean()))
+    thresholds = [NEVER if one is None else one for one in drawn]  # none keeps it: nothing is said
+    low, high = np.quantile(thresholds, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return Decision(positive, threshold, (float(low), float(high)), str(rule), len(labelled), float(truth.mean()))
