@@ -135,22 +135,30 @@ def fit_vector(logits: Tensor, y: Tensor, weight: Tensor) -> tuple[tuple[float, 
     ``logits`` [S, N, K], ``y`` [N], ``weight`` [N]. The penalty is a standard normal prior: few labels move little.
     """
     logits, weight = logits.double(), weight.double() / weight.double().mean()
-    parameters = torch.zeros(2, logits.shape[-1], dtype=torch.double, requires_grad=True)
-    optimizer = torch.optim.LBFGS([parameters], max_iter=200, line_search_fn="strong_wolfe")
 
-    def loss() -> Tensor:
-        optimizer.zero_grad()
+    def loss(parameters: Tensor) -> Tensor:
         log_slope, offset = parameters
         log_draws = (log_slope.exp() * logits + offset).log_softmax(-1)
         chosen = log_draws.gather(-1, y.expand(len(logits), -1).unsqueeze(-1)).squeeze(-1)  # [S, N]
-        mean = chosen.logsumexp(0) - torch.tensor(len(logits)).log()
-        total = -(weight @ mean) + parameters.square().sum() / 2
+        return -(weight @ (chosen.logsumexp(0) - torch.tensor(len(logits)).log()))
+
+    log_slope, offset = most_probable(loss, 2, logits.shape[-1])
+    return tuple(log_slope.exp().tolist()), tuple(offset.tolist())
+
+
+def most_probable(loss: Callable[[Tensor], Tensor], *shape: int) -> Tensor:
+    """The parameters [shape] of least loss + |parameters|^2 / 2, a standard normal prior, by L-BFGS from 0."""
+    parameters = torch.zeros(*shape, dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS([parameters], max_iter=200, line_search_fn="strong_wolfe")
+
+    def with_prior() -> Tensor:
+        optimizer.zero_grad()
+        total = loss(parameters) + parameters.square().sum() / 2
         total.backward()
         return total
 
-    optimizer.step(loss)
-    log_slope, offset = parameters.detach()
-    return tuple(log_slope.exp().tolist()), tuple(offset.tolist())
+    optimizer.step(with_prior)
+    return parameters.detach()
 
 
 @dataclass(frozen=True)
