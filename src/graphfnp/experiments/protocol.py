@@ -127,7 +127,8 @@ COLUMNS = {
         ),
         Column(
             "sst2-all", "sst2", {}, (0, 1, 2), backbones=("gcn",), tuned_as="sst2", continuous=True,
-            only={"gcn": LEADING}, note="degree split, all sentences, with the choices made for 2000",
+            only={"gcn": (*LEADING, "no-rationales")},
+            note="degree split, all sentences, with the choices made for 2000",
         ),
         Column(
             "github_egos", "github_egos", {"limit": 2000}, (0, 1, 2), largest=50, only={"gat": LEADING},
