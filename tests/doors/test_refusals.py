@@ -176,3 +176,24 @@ def test_graphs_without_a_name_are_not_measured_where_they_were_trained_on(tmp_p
     said(capsys, "evaluate", tmp_path / "run", "ba2motifs_plain")
     _, told = said(capsys, "predict", tmp_path / "run", "CCO", code=2)
     assert "reads no SMILES" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["calibration", "--engine", "ray"], "--engine without --fill"),
+        (["calibration", "--address", "head:6379"], "--address without --fill"),
+        (["calibration", "--workers", "2"], "--workers without --fill"),
+        (["calibration", "--budget", "5"], "--budget without --fill"),
+        (["calibration", "--keep", "cells"], "--keep without --fill"),
+        (["calibration", "--fill", "--address", "head:6379"], "an address with --engine ray"),
+        (["calibration", "--write", "page.md"], "--write beside table calibration"),
+        (["--dataset", "bbbp", "--write", "page.md"], "--write beside --dataset"),
+        (["--write", "page.md", "--json"], "--write beside --json"),
+    ],
+)
+def test_no_option_of_a_table_is_passed_over_in_silence(words, why, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, told = said(capsys, "table", *words, code=2)
+    assert why in told
+    assert not list(tmp_path.iterdir())
