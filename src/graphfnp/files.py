@@ -102,7 +102,7 @@ def locked(path: Path, target: Path | str) -> Iterator[None]:
     """Two processes at one output would write over each other."""
     if path.is_symlink():
         raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
-    with open(path, "w") as file:
+    with open(path, "a") as file:  # it may be another's, and keeps what is in it
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -99,6 +99,42 @@ def test_files_of_others_in_the_folder_of_parts_stay(molecule_run: Run, source: 
     assert len(pd.read_csv(target)) == 2
 
 
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("lock", "mine"), ("0000000.part", "mine"), ("manifest.json", "mine"), ("manifest.json", '{"name": "mine"}')],
+)
+def test_a_file_of_another_that_is_called_as_ours_is_refused_and_stays(
+    name: str, text: str, restart: bool, molecule_run: Run, source: Path
+) -> None:
+    target = source.with_name("out.csv")
+    own = source.with_name("out.csv.parts") / name
+    own.parent.mkdir()
+    own.write_text(text)
+    with pytest.raises(InvalidRun, match="not written here"):
+        score_file(molecule_run.model, source, target, restart=restart)
+    assert {path: path.read_text() for path in own.parent.iterdir()} == {own: text}
+    own.rename(source.with_name("moved"))
+    assert score_file(molecule_run.model, source, target).rows == 2
+
+
+def test_parts_that_a_kill_left_half_forgotten_are_still_known_as_ours(
+    molecule_run: Run, source: Path, monkeypatch
+) -> None:
+    parts, unlink = stopped(molecule_run, source, source.with_name("out.csv")), Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(Stopped):
+            parts.remove()
+    assert score_file(molecule_run.model, source, parts.target).rows == 2
+    assert not parts.folder.exists()
+
+
 def test_what_a_killed_process_had_begun_to_write_does_not_stay(molecule_run: Run, source: Path, monkeypatch) -> None:
     target, begun = source.with_name("out.csv"), list[Path]()
 

@@ -182,8 +182,12 @@ def test_another_input_model_or_setting_does_not_go_on(
 
 def test_two_processes_do_not_write_one_output(molecule_run: Run, broken_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
-    with Parts(target).opened({}), pytest.raises(InvalidRun, match="another process"):
-        score_file(molecule_run.model, broken_file, target)
+
+    def second(done: int, before: int, total: int) -> None:
+        with pytest.raises(InvalidRun, match="another process"):
+            score_file(molecule_run.model, broken_file, target)
+
+    assert score_file(molecule_run.model, broken_file, target, watch=second).rows == 1000
 
 
 # ---------------------------------------------------------------- the same fields everywhere
