@@ -45,6 +45,11 @@ def atomic(path: Path, folder: Path | None = None) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
 
 
+def end_of_link(path: Path) -> Path:
+    """What a user's file is written to: where it is a link, what it leads to, so that it stays a link."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def exists(place: Path | str) -> bool:
     """Is it there? What is too long for a name, as some SMILES are, is not, nor is an empty text."""
     try:

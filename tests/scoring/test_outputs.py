@@ -82,6 +82,33 @@ def test_a_name_in_other_letters_is_the_input_where_the_file_system_says_so(sour
         check_target(source.with_name("IN.csv"), source)
 
 
+@pytest.mark.parametrize("is_there", [True, False], ids=["to a file", "to none yet"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".json"])
+def test_an_output_that_is_a_link_stays_one_and_what_it_leads_to_is_written(
+    ending: str, is_there: bool, molecule_run: Run, source: Path
+) -> None:
+    real, link = source.parent / "disk" / f"real{ending}", source.parent / f"out{ending}"
+    real.parent.mkdir()
+    if is_there:
+        real.write_text("old")
+    link.symlink_to(Path("disk") / real.name)
+    with pytest.raises(SystemExit) as ended:
+        main(["predict", str(molecule_run.folder), str(source), "-o", str(link)])
+    assert not ended.value.code
+    assert link.is_symlink()
+    assert b"CCN" in real.read_bytes() if ending != ".parquet" else len(pd.read_parquet(real)) == 2
+    assert {path.name for path in real.parent.iterdir()} == {real.name}
+    assert {path.name for path in source.parent.iterdir()} >= {"in.csv", "disk", link.name}
+
+
+def test_links_in_a_circle_are_a_sentence(molecule_run: Run, source: Path) -> None:
+    one, other = source.parent / "one.csv", source.parent / "other.csv"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(InvalidConfig, match="leads back to itself"):
+        score_file(molecule_run.model, source, one)
+
+
 # ---------------------------------------------------------------- parts
 
 
