@@ -54,6 +54,8 @@ def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
         ("a.csv", PLAIN.replace("\n", "\r")),
         ("a.csv", "\ufeff" + PLAIN),
         ("a.csv", PLAIN.encode("utf-16")),
+        ("a.csv", PLAIN.encode("utf-16-le")),  # without a mark
+        ("a.csv", PLAIN.encode("utf-16-be")),
         ("a.csv", PLAIN.replace(",", ";")),
         ("a.csv", PLAIN + "\n\n"),
         ("a.csv", PLAIN.replace("CCO,0", '"CCO","0"')),

@@ -112,7 +112,7 @@ def _lines(numbers: list[int]) -> str:
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+START = 4  # bytes that tell the encoding
 
 
 @dataclass(frozen=True)
@@ -181,10 +181,20 @@ def check_no_workbook(path: Path) -> None:
         )
 
 
+def encoding_of(start: bytes) -> str:
+    """Of a text with these first START bytes: UTF-8, or UTF-16, also without its mark, where every other byte is 0."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    zeros = [byte == 0 for byte in start[:START]]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else "utf-8-sig"
+
+
 def decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
     """The text; UTF-8 unless the bytes say otherwise, with a note where the encoding had to be guessed."""
     try:
-        return content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig").removeprefix("\ufeff"), ()
+        return content.decode(encoding_of(content[:START])).removeprefix("\ufeff"), ()
     except UnicodeDecodeError as error:
         return content.decode("cp1252", "replace"), (f"read as cp1252: {error}",)
 
