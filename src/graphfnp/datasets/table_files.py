@@ -275,7 +275,8 @@ def cell_text(value: object) -> str:
 
 STRUCTURE, TITLE = "SMILES of the record", "title"
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
-_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
+# Its name, and its lines to a blank one, or to the next name where a sloppy writer has left the blank line out.
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n((?:(?!>.*<[^>\n]+>).+\n?)*)", re.MULTILINE)
 
 
 def _sdf(path: Path, text: str, notes: tuple[str, ...]) -> TextTable:
@@ -283,7 +284,7 @@ def _sdf(path: Path, text: str, notes: tuple[str, ...]) -> TextTable:
     records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
     if not records:
         raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")
-    properties = [dict(_PROPERTY.findall(record)) for record in records]
+    properties = [{name: value.strip() for name, value in _PROPERTY.findall(record)} for record in records]
     names = list(dict.fromkeys(name for some in properties for name in some))
     titles = [record.partition("\n")[0].strip() for record in records]
     has_titles = any(titles)
