@@ -272,6 +272,11 @@ def test_columns_that_are_not_separated_as_ours_are_told_how_to_be(content, tmp_
         table(tmp_path, content, "my.txt")
 
 
+def test_a_file_of_json_is_called_so(tmp_path):
+    with pytest.raises(InvalidGraphs, match="which is JSON"):
+        table(tmp_path, '[{"smiles": "CCO"}]', "my.json")
+
+
 def test_pandas_round_trip_of_every_label(tmp_path):
     frame = pd.DataFrame({"smiles": ["C" * (k + 1) for k in range(30)], "class": [k % 3 for k in range(30)]})
     frame.to_csv(tmp_path / "p.csv", index=False)

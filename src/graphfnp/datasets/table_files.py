@@ -169,15 +169,18 @@ def file_content(path: Path) -> tuple[bytes, str]:
 
 
 def check_no_workbook(path: Path) -> None:
-    """InvalidGraphs for a file of a spreadsheet program, whatever its name: it is no text."""
+    """InvalidGraphs for JSON, and for a file of a spreadsheet program, whatever its name: it is no text."""
     with open(path, "rb") as file:
         start = file.read(8)
     is_zipped = start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".gz")
-    if is_zipped or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+    is_json = path.suffix.lower() in (".json", ".jsonl")
+    if is_json or is_zipped or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise InvalidGraphs(
-            f"{path.name}, which is a workbook of a spreadsheet program",
+            f"{path.name}, which is {'JSON' if is_json else 'a workbook of a spreadsheet program'}",
             "a table as text: .csv, .tsv, .smi, or .parquet, .sdf",
-            "open it there and save the sheet as CSV (UTF-8)",
+            "write a CSV, or read it in Python and pass graphfnp.load the molecules or graphs"
+            if is_json
+            else "open it there and save the sheet as CSV (UTF-8)",
         )
 
 
