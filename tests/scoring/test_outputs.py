@@ -289,6 +289,15 @@ def test_a_name_of_a_column_that_a_spreadsheet_would_run_is_guarded(molecule_run
     assert pd.read_csv(target).columns[1] == "=1+2"
 
 
+def test_a_column_that_gets_another_name_is_told(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("smiles,id,id\nCCO,1,2\n")
+    notes = score_file(molecule_run.model, source, target).notes
+    assert [note for note in notes if "occurs twice" in note]
+    assert list(pd.read_csv(target).columns[:3]) == ["smiles", "id", "id (column 3)"]
+    assert not score_file(molecule_run.model, source, target, keep_columns=False).notes
+
+
 def test_numbers_stay_numbers() -> None:
     table = pa.table({"number": [-1.5, 2.0, None], "text": ["-1+1", "-1", "\tx"], "plain": ["a", "b", "c"]})
     found = without_formulas(table).to_pydict()

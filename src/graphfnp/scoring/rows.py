@@ -68,6 +68,7 @@ class MoleculeFile:
             raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
         check_no_workbook(path)
         self.path, self.kind, self.notes, self.beside = path, _kind(path), QuoteNotes(), tuple(beside)
+        self.assumed: tuple[str, ...] = ()  # to name the columns
         try:
             self.sha256 = self._digest()
             self._describe(smiles)
@@ -165,6 +166,7 @@ class MoleculeFile:
         if not self.is_smi and self.kind != ".parquet":
             called = table.names if self.header else [f"column {place}" for place in range(1, len(table.names) + 1)]
             self.schema = pa.schema([(_readable(one), pa.string()) for one in called])
+            self.assumed = table.notes if self.header else ()
         if self.header and not len(table):
             raise InvalidGraphs(f"{self.path.name} without data rows", "rows under the header", "check the file")
 
