@@ -137,7 +137,7 @@ def train(
 def usual_folder(plan: Plan) -> Path:
     """In runs, called after the dataset: by its name, or that of its file or folder without what leads there."""
     path = Path(plan.dataset)
-    name = path.stem if path.suffix else path.resolve().name if path.is_dir() else plan.dataset.replace(":", "-")
+    name = path.stem if path.suffix else path.resolve().name if path.exists() else plan.dataset.replace(":", "-")
     return Path("runs") / f"{name}-{plan.method}-{plan.seed}"
 
 
