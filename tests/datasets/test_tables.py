@@ -208,8 +208,10 @@ def test_scaffold_split_and_duplicates_together(tmp_path):
     assert table(tmp_path, "smiles,label\n" + lines, split="random", duplicates_together=True).split.notes == ()
 
 
-def test_a_table_without_one_molecule_is_all_problems(tmp_path):
-    dataset = table(tmp_path, "smiles,label\nhello,0\n,1\n")
+def test_a_table_without_one_molecule_is_all_problems_and_nothing_to_learn_from(tmp_path):
+    with pytest.raises(InvalidGraphs, match="without a readable row, e\\.g\\. row 0: 'hello'"):
+        table(tmp_path, "smiles,label\nhello,0\n,1\n")
+    dataset = table(tmp_path, "smiles,label\nhello,0\n,1\n", allow_unlabelled=True)
     assert len(dataset.graphs) == 0
     assert rows_of(dataset) == [0, 1]
     assert "0 graphs from 2 rows" in summary(dataset)
@@ -422,7 +424,7 @@ def test_molecules_in_memory_without_their_labels_are_refused(source, labels, to
 def test_a_split_column_of_rows_that_are_all_refused_hides_no_reason(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("smiles;dose;label;split\nCCO;7,4;a;train\nCCN;1,5;b;train\n")
-    data = read_table(path, features="dose")
+    data = read_table(path, features="dose", allow_unlabelled=True)
     assert not len(data.split.train)
     assert [problem.reason for problem in data.problems] == [
         "'7,4' as 'dose', which is not a number: write decimals with a point",

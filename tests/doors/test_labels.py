@@ -90,6 +90,11 @@ def test_calibration_leaves_out_what_the_model_was_trained_on_and_says_so(run: P
     assert "calibrated on a file called mine.csv: metrics on the same graphs are too optimistic" in told
 
 
+def test_a_calibration_that_makes_it_worse_is_called_so(run: Path, capsys) -> None:
+    printed, _ = said(capsys, "calibrate", run, foreign(run.parent), "-o", run.parent / "new", "--kind", "isotonic")
+    assert "the NLL rose: by these graphs the calibration before was the better one" in " ".join(printed.split())
+
+
 def test_evaluation_on_another_file_leaves_them_out_too(run: Path, capsys) -> None:
     before = (run / "metrics.json").read_text()
     printed, _ = said(capsys, "evaluate", run, foreign(run.parent), "--json")

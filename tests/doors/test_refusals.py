@@ -157,6 +157,12 @@ def test_an_option_that_would_do_nothing_is_refused(words: list[str], capsys, tm
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("option", ["--restart", "--raw"])
+def test_an_option_of_the_written_file_is_refused_where_none_is_written(option: str, capsys) -> None:
+    _, told = said(capsys, "predict", "bbbp", "CCO", option, code=2)
+    assert f"{option} without --out" in told
+
+
 def test_a_mistyped_file_is_answered_with_the_one_meant(table: Path, capsys) -> None:
     _, told = said(capsys, "train", table.with_name("inn.csv"), code=2)
     assert f"didyoumean{table}?" in re.sub(r"[│ ]", "", told)  # whole, however long it is

@@ -91,6 +91,8 @@ def calibrate_run(
     if source is not None:
         console.print(_table(facts, f"{chosen} calibration on {source}"))
         console.print("after: five-fold cross-validation", style="dim")
+        if facts["after"]["nll"] > facts["before"]["nll"]:
+            say("the NLL rose: by these graphs the calibration before was the better one", "yellow", console)
         say(mix_line(model), "dim", console)
         say(f"sets: {facts['conformal']['guarantee']}", "dim", console)
     if decision is not None:

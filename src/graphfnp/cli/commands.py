@@ -13,7 +13,7 @@ import torch
 import typer
 
 from graphfnp.cli.console import err, metrics_table, note, out, say
-from graphfnp.cli.inputs import check_no_source_needed, checked_rows, model_for_mix, unseen_graphs
+from graphfnp.cli.inputs import check_no_source_needed, model_for_mix, unseen_graphs
 from graphfnp.cli.progress import training_progress
 from graphfnp.datasets.dataset import PARTS, Dataset
 from graphfnp.datasets.load import check_table_options, load
@@ -144,7 +144,7 @@ def usual_folder(plan: Plan) -> Path:
 def _check_endpoint(plan: Plan, label: str, data: Path | None) -> None:
     """An error that names the column, unless its labels can be learned."""
     try:
-        loaded = checked_rows(load(plan.dataset, data=data, seed=plan.seed, **plan.data_options))
+        loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
         check_labels(loaded.train, loaded.validation)
     except GraphFNPError as error:
         raise type(error)(f"--label {label}: {error.given}", error.expected, error.to_do) from None
@@ -155,7 +155,7 @@ def _train(
 ) -> dict[str, Any] | None:
     """The measures, told unless they will be printed as JSON; None in all processes but the first."""
     started = time.perf_counter()
-    loaded = checked_rows(load(plan.dataset, data=data, seed=plan.seed, **plan.data_options))
+    loaded = load(plan.dataset, data=data, seed=plan.seed, **plan.data_options)
     _describe(loaded)
     if not epochs_chosen:
         plan = _with_enough_epochs(plan, len(loaded.split.train))

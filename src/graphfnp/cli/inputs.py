@@ -10,11 +10,10 @@ import torch
 from graphfnp.chemistry.read_smiles import read_molecule
 from graphfnp.chemistry.smiles import graphs_from_smiles, reads_smiles
 from graphfnp.cli.console import note
-from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.inputs import described
 from graphfnp.datasets.load import check_table_options, is_name, load
 from graphfnp.datasets.split import seen_before
-from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, MissingData, plural, shortened
+from graphfnp.errors import InvalidConfig, InvalidGraphs, InvalidRun, MissingData, plural
 from graphfnp.files import exists
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import PackedGraphs, Schema
@@ -90,18 +89,6 @@ def read_input(source: str, schema: Schema, data: Path | None, seed: int, smiles
     return Rows(graphs, [own[row] for row in rows.tolist()], (*loaded.problems, *refused), loaded.columns)
 
 
-def checked_rows(dataset: Dataset) -> Dataset:
-    """The dataset; InvalidGraphs if no row of it is a graph."""
-    if not len(dataset.graphs) and dataset.problems:
-        first = dataset.problems[0]
-        raise InvalidGraphs(
-            f"{dataset.name}, without a readable row, e.g. row {first.row}: {shortened(first.given)!r}: {first.reason}",
-            "rows that are molecules, with what is read beside them",
-            "correct the rows, or name other columns: --smiles, --features",
-        )
-    return dataset
-
-
 def check_no_source_needed(given: Mapping[str, Any]) -> None:
     """InvalidConfig if one of the options is given (not None): they say how to read or use DATA, and there is none."""
     if named := [name for name, value in given.items() if value is not None]:
@@ -122,7 +109,7 @@ def unseen_graphs(
     own, columns = run.plan.data_options, ("smiles", "label", "standardise", "features")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {name: own[name] for name in columns if name in own and name not in chosen}
-    loaded = checked_rows(load(source, data=data, seed=seed, split="random", **chosen))
+    loaded = load(source, data=data, seed=seed, split="random", **chosen)
     for one in loaded.facts.get("notes", "").splitlines():
         note(one)
     if loaded.problems:

@@ -86,6 +86,9 @@ def predict_rows(folder: Path, request: PredictRequest) -> None:
         raise InvalidConfig(
             "--json beside --out -", "one of them: both are standard output", "leave --json out for CSV, --out for JSON"
         )
+    if request.target is None and (request.restart or request.raw):
+        option = "restart" if request.restart else "raw"
+        raise InvalidConfig(f"--{option} without --out", "a file that is written", "add --out FILE, or leave it out")
     with (
         files_for_streams(request.source, request.target) as (source, target),
         fetched(source) as here,

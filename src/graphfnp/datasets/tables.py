@@ -93,6 +93,13 @@ def read_table(
     schema, values = molecule_schema(names, standardise, descriptors), {name: table[name] for name in beside}
     graphs, rows, problems = graphs_from_smiles(table[molecules], y, schema, processes, cache, values)
     problems = tuple(table.refused.get(problem.row, problem) for problem in problems)
+    if graphs is None and not allow_unlabelled:  # there is nothing to learn from
+        first = problems[0]
+        raise InvalidGraphs(
+            f"{own_name}, without a readable row, e.g. row {first.row}: {shortened(first.given)!r}: {first.reason}",
+            "rows that are molecules, with what is read beside them",
+            "correct the rows, or name other columns: --smiles, --features",
+        )
     if graphs is None:
         graphs = packed(featurise(()), y[rows], replace(schema, descriptors=()), ())
     notes = [*table.notes, *standard_notes(graphs)]
