@@ -31,6 +31,10 @@ class InvalidRun(GraphFNPError):
     """A run folder or checkpoint that cannot be used."""
 
 
+class Diverged(InvalidRun):
+    """A training whose loss is not finite any more."""
+
+
 def listed(items, limit: int = 5) -> str:
     """The first few items as text: '3, 8, 12 and 40 more'."""
     shown = [str(item) for item in list(items)[: limit + 1]]

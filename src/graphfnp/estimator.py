@@ -105,7 +105,7 @@ class GraphFNPClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GraphFNPClassifier":
-        """Fit on molecules or graphs with labels; a weight of 2 counts twice."""
+        """Fit on molecules or graphs with labels; a weight of 2 counts twice, but each held-out row once."""
         if self.on_invalid not in ("raise", "nan"):
             raise InvalidConfig(f"on_invalid={self.on_invalid!r}", "'raise' or 'nan'", "choose one of these")
         if not 0 < self.validation_fraction < 1:

@@ -45,6 +45,11 @@ def atomic(path: Path, folder: Path | None = None) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)  # e.g. of a disk that was full
 
 
+def end_of_link(path: Path) -> Path:
+    """What a user's file is written to: where it is a link, what it leads to, so that it stays a link."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def exists(place: Path | str) -> bool:
     """Is it there? What is too long for a name, as some SMILES are, is not, nor is an empty text."""
     try:
@@ -102,7 +107,7 @@ def locked(path: Path, target: Path | str) -> Iterator[None]:
     """Two processes at one output would write over each other."""
     if path.is_symlink():
         raise InvalidRun(f"{path}, which is a link", "a file of our own", "remove it, or choose another output")
-    with open(path, "w") as file:
+    with open(path, "a") as file:  # it may be another's, and keeps what is in it
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

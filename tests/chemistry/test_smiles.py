@@ -169,3 +169,10 @@ def test_letters_that_rdkit_would_drop_are_refused_by_name_and_place(text, lette
 
 def test_an_inchi_is_called_one() -> None:
     assert "an InChI, and SMILES are read" in str(read_molecule("InChI=1S/CH4/h1H4"))
+
+
+def test_a_cxsmiles_and_a_reaction_are_called_so() -> None:
+    refused = {row.given: row.reason for row in graphs_from_smiles(["CCO |$R1;;$|", "CCO>>CC=O", "C>O>N", "CC>"])[2]}
+    assert refused["CCO |$R1;;$|"].startswith("a CXSMILES extension after position 3")
+    assert all(refused[one].startswith("a reaction") for one in ("CCO>>CC=O", "C>O>N"))
+    assert graphs_from_smiles(["Cl[Pt](Cl)<-N", "N->[Pt](Cl)Cl"])[2] == ()

@@ -15,6 +15,7 @@ from graphfnp.datasets.columns import label_notes
 from graphfnp.datasets.dataset import PARTS
 from graphfnp.datasets.load import load
 from graphfnp.datasets.split import scaffold_of
+from graphfnp.datasets.table_files import read_text_table
 from graphfnp.datasets.tables import read_table, summary
 from graphfnp.errors import GraphFNPError, InvalidConfig, InvalidGraphs, MissingData
 from graphfnp.graphs.packed import UNLABELLED
@@ -54,6 +55,8 @@ def test_a_row_that_does_not_parse_stays_in_place_with_its_reason(tmp_path):
         ("a.csv", PLAIN.replace("\n", "\r")),
         ("a.csv", "\ufeff" + PLAIN),
         ("a.csv", PLAIN.encode("utf-16")),
+        ("a.csv", PLAIN.encode("utf-16-le")),  # without a mark
+        ("a.csv", PLAIN.encode("utf-16-be")),
         ("a.csv", PLAIN.replace(",", ";")),
         ("a.csv", PLAIN + "\n\n"),
         ("a.csv", PLAIN.replace("CCO,0", '"CCO","0"')),
@@ -240,6 +243,38 @@ def test_sdf_records_with_a_property_as_label(tmp_path):
     assert [(p.row, p.given, p.reason) for p in dataset.problems] == [(3, "broken", "Element 'Xx' not found")]
     with pytest.raises(GraphFNPError, match="activity"):
         read_table(tmp_path / "all.sdf", label="nothing")
+
+
+def test_properties_of_an_sdf_are_those_that_rdkit_reads(tmp_path):
+    properties = {"note": "first line\nsecond line\n> not a name", "empty": "", "id": "7", "last": "a b"}
+    molecule = Chem.MolFromSmiles("CCO")
+    for name, value in properties.items():
+        molecule.SetProp(name, value)
+    with Chem.SDWriter(str(tmp_path / "my.sdf")) as writer:
+        writer.write(molecule)
+    for text in ((tmp_path / "my.sdf").read_text(), (tmp_path / "my.sdf").read_text().replace("$$$$\n", "")):
+        (tmp_path / "my.sdf").write_text(text)
+        found = read_text_table(tmp_path / "my.sdf")
+        known = next(iter(Chem.SDMolSupplier(str(tmp_path / "my.sdf")))).GetPropsAsDict(autoConvertStrings=False)
+        assert {name: found[name][0] for name in properties} == {name: known[name] for name in properties} == properties
+
+
+def test_properties_of_an_sdf_without_blank_lines_between_are_not_lost(tmp_path):
+    record = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")) + ">  <id>  (1)\n7\n>  <note>\na\nb\n$$$$\n"
+    (tmp_path / "my.sdf").write_text(record)
+    found = read_text_table(tmp_path / "my.sdf")
+    assert (found["id"][0], found["note"][0]) == ("7", "a\nb")
+
+
+@pytest.mark.parametrize("content", ["smiles|name\nCCO|a\n", "smiles  id\nCCO ethanol\nCCN amine\n"])
+def test_columns_that_are_not_separated_as_ours_are_told_how_to_be(content, tmp_path):
+    with pytest.raises(InvalidConfig, match="commas, semicolons or tabs"):
+        table(tmp_path, content, "my.txt")
+
+
+def test_a_file_of_json_is_called_so(tmp_path):
+    with pytest.raises(InvalidGraphs, match="which is JSON"):
+        table(tmp_path, '[{"smiles": "CCO"}]', "my.json")
 
 
 def test_pandas_round_trip_of_every_label(tmp_path):

@@ -1,11 +1,15 @@
 """What cannot be done is refused before it costs time, and leaves everything as it was."""
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 from run_command import said
+
+from graphfnp import load_model
+from graphfnp.cli.app import main
 
 QUICK = ["--method", "vanilla", "--epochs", "2", "--no-report", "--split", "random", "--set", "backbone.width=16"]
 ROWS = [f"{'C' * n}{tail},{int(tail[-1] == 'N')}" for n in range(1, 13) for tail in ("O", "N", "CO", "CN")]
@@ -176,3 +180,49 @@ def test_graphs_without_a_name_are_not_measured_where_they_were_trained_on(tmp_p
     said(capsys, "evaluate", tmp_path / "run", "ba2motifs_plain")
     _, told = said(capsys, "predict", tmp_path / "run", "CCO", code=2)
     assert "reads no SMILES" in told
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_run_whose_calibration_in_place_was_killed_is_still_a_run(step, run: Path, monkeypatch, capsys) -> None:
+    mine, steps, replace = run.parent / "mine.csv", list[str](), os.replace
+    mine.write_text("\n".join(["smiles,label", *(row.replace("C", "CS", 1) for row in ROWS), ""]))
+    before = load_model(run)
+
+    def killed(one: str, other: str) -> None:
+        steps.append(Path(other).name)
+        if len(steps) == step:
+            raise KeyboardInterrupt
+        replace(one, other)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(SystemExit):
+            main(["calibrate", str(run), str(mine)])
+    assert len(steps) == step
+    after = load_model(run)
+    assert (after.conformal.facts() == before.conformal.facts()) == (step < 3)
+    said(capsys, "export", run, run.parent / "model.zip")
+    assert load_model(run.parent / "model.zip").conformal.facts() == after.conformal.facts()
+    said(capsys, "calibrate", run, mine)
+    assert not list(run.glob("*.next*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["calibration", "--engine", "ray"], "--engine without --fill"),
+        (["calibration", "--address", "head:6379"], "--address without --fill"),
+        (["calibration", "--workers", "2"], "--workers without --fill"),
+        (["calibration", "--budget", "5"], "--budget without --fill"),
+        (["calibration", "--keep", "cells"], "--keep without --fill"),
+        (["calibration", "--fill", "--address", "head:6379"], "an address with --engine ray"),
+        (["calibration", "--write", "page.md"], "--write beside table calibration"),
+        (["--dataset", "bbbp", "--write", "page.md"], "--write beside --dataset"),
+        (["--write", "page.md", "--json"], "--write beside --json"),
+    ],
+)
+def test_no_option_of_a_table_is_passed_over_in_silence(words, why, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, told = said(capsys, "table", *words, code=2)
+    assert why in told
+    assert not list(tmp_path.iterdir())

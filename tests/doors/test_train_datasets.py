@@ -7,6 +7,8 @@ import pytest
 from run_command import said
 
 from graphfnp.cli.app import main
+from graphfnp.cli.commands import usual_folder
+from graphfnp.runs.run import Plan
 
 TINY = ["--epochs", "1", "--limit", "40", "--set", "backbone.width=16", "--set", "decoder.width=16"]
 TINY += ["--set", "training.finishing_epochs=1", "--set", "training.batch_size=20"]
@@ -42,3 +44,14 @@ def test_node_attributes_that_are_not_used_are_said_on_screen(tmp_path: Path, ca
     tiny = ["--method", "vanilla", "--epochs", "1", "--no-report", "--set", "backbone.width=8"]
     _, told = said(capsys, "train", tmp_path, "-o", tmp_path / "run", *tiny)
     assert "note: node attributes left out: node labels are the features" in told
+
+
+def test_a_run_without_a_folder_of_its_own_is_in_runs_wherever_the_data_are(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "data" / "MUTAG").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "data")
+    expected = {
+        str(tmp_path / "data" / "MUTAG"): "MUTAG", "MUTAG/": "MUTAG", "../data/MUTAG": "MUTAG", ".": "data",
+        "../data/my.csv": "my", "bbbp": "bbbp", "tu:PROTEINS": "tu-PROTEINS",
+    }  # fmt: skip
+    for given, name in expected.items():
+        assert usual_folder(Plan(given)) == Path(f"runs/{name}-graphfnp-0")

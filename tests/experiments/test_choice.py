@@ -1,7 +1,7 @@
 """Choices by validation: the mean over seeds decides rate and knob, and nothing of the test part does."""
 
 import pytest
-from made_results import record, results_of
+from made_results import diverged, record, results_of
 
 from graphfnp.experiments.choice import RATE, choose
 from graphfnp.experiments.protocol import COLUMNS, FIXED, KNOBS, LEARNING_RATES, METHODS, TUNED_AS
@@ -35,6 +35,16 @@ def test_the_lowest_mean_decides_not_the_luckiest_seed(tmp_path):
     choice = choose(BBBP, "gcn", "vanilla", filled(tmp_path, BBBP, "gcn", "vanilla", nll))
     assert choice.overrides == {RATE: 5e-4}
     assert choice.tried[0].nll == pytest.approx(0.5)
+
+
+def test_a_rate_at_which_a_training_diverged_is_not_chosen(tmp_path):
+    results = results_of(tmp_path)
+    while missing := choose(BBBP, "gcn", "vanilla", results).missing:
+        for cell in missing:
+            fast = cell.overrides[RATE] == 1e-3
+            nll = 0.1 if fast else 0.5
+            results.add(cell, diverged(cell) if fast and cell.seed == 1 else record(cell, nll))
+    assert choose(BBBP, "gcn", "vanilla", results).overrides[RATE] == 5e-4
 
 
 def test_the_knob_is_tried_at_the_best_rate_and_kept_if_better(tmp_path):

@@ -49,11 +49,20 @@ def test_a_cell_gives_the_same_numbers_alone_and_after_others(tmp_path):
 
 
 def test_a_cell_that_fails_is_told_and_stops_no_other(tmp_path):
-    broken = cell(0, **{"training.learning_rate": 1e30})
+    broken = cell(0, **{"backbone.layers": -1})
     outcome = fill(wanting(broken, cell(1)), Results(tmp_path / "results"), tmp_path / "keep")
     assert outcome.done == 1
     assert list(outcome.failed) == [str(broken)]
     assert "Traceback" in (tmp_path / "keep" / f"{broken.key}.error").read_text()
+
+
+def test_a_training_that_diverges_is_a_result_without_scores_and_is_not_begun_again(tmp_path):
+    results, wild = Results(tmp_path / "results"), cell(0, **{"training.learning_rate": 1e30})
+    outcome = fill(wanting(wild), results, tmp_path / "keep")
+    assert (outcome.done, outcome.failed, outcome.left) == (1, {}, 0)
+    assert results[wild]["diverged"].startswith("validation loss nan in epoch")
+    assert results.found([wild]) == []
+    assert results.diverged([wild, cell(1)]) == 1
 
 
 def test_out_of_time_a_cell_keeps_its_epochs_and_goes_on_from_them(tmp_path):

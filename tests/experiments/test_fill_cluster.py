@@ -12,7 +12,7 @@ from graphfnp.experiments.fill import fill_cluster
 
 def test_a_cluster_finds_the_numbers_of_the_local_engine(tmp_path):
     cells = [cell(0), cell(1)]
-    broken = cell(2, **{"training.learning_rate": 1e30})
+    broken = cell(2, **{"backbone.layers": -1})
     fill(wanting(*cells), Results(tmp_path / "local"), tmp_path / "keep")
     outcome = fill_cluster(wanting(*cells, broken), Results(tmp_path / "ray"), workers=2)
     assert outcome.done == 2

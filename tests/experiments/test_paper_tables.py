@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.resources import files
 
 import pytest
-from made_results import record, results_of
+from made_results import diverged, record, results_of
 from scipy.stats import ttest_rel
 from typer.testing import CliRunner
 
@@ -53,6 +53,20 @@ def test_entries_hold_mean_and_deviation_over_seeds(tmp_path):
     assert entry["nll_mean"] == 2
     assert entry["nll_std"] == pytest.approx(2.5**0.5)
     assert entry["ece_raw_mean"] == pytest.approx(0.2)
+
+
+def test_seeds_that_diverged_are_named_in_the_row_and_not_asked_for_again(tmp_path):
+    part, results = PART.only(methods=["vanilla"]), results_of(tmp_path)
+    while missing := part.missing(results):
+        for cell in missing:
+            results.add(cell, diverged(cell) if cell.seed > 2 else record(cell))
+    (entry,) = summaries(part, results)
+    assert entry["seeds"] == [0, 1, 2]
+    assert entry["diverged"] == 2
+    assert not entry["complete"]
+    text = render(part, results)
+    assert "vanilla (2 of 5 seeds diverged)" in text
+    assert "Nothing is missing." in text
 
 
 def test_the_paired_test_is_students(tmp_path):

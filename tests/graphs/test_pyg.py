@@ -239,6 +239,21 @@ def test_networkx_features_may_be_tensors_or_arrays(features):
     assert from_networkx([graph]).x.tolist() == [[0.5, 2.0]] * 3
 
 
+def test_networkx_attributes_that_no_model_would_see_are_named():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "red", "colour")
+    nx.set_edge_attributes(graph, 0.5, "weight")
+    with pytest.warns(UserWarning, match="left out") as told:
+        from_networkx([graph])
+    assert [str(one.message).split(":")[0] for one in told] == [
+        "the node attribute colour of these graphs", "the edge attribute weight of these graphs"
+    ]  # fmt: skip
+    nx.set_node_attributes(graph, "red", "type")
+    nx.set_node_attributes(graph, 1, "x")
+    with pytest.warns(UserWarning, match="node attributes colour, type of these"):
+        from_networkx([graph])
+
+
 def test_networkx_types_beside_numbers_do_not_rename_these():
     graph = nx.path_graph(2)
     nx.set_node_attributes(graph, {0: {"x": 4, "type": "C"}, 1: {"x": 0, "type": "N"}})

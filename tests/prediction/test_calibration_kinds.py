@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from graphfnp.errors import InvalidRun
-from graphfnp.metrics.scores import negative_log_likelihood
+from graphfnp.metrics.scores import auprc, auroc, negative_log_likelihood
 from graphfnp.prediction.calibration import KINDS, Calibration, fit_calibration
 from graphfnp.prediction.scalings import Curve, IsotonicScaling, Temperature, VectorScaling, through_curves
 
@@ -88,6 +88,16 @@ def test_draws_follow_the_curves_in_the_mean():
     assert float(draws.std(0).mean()) > 0.05
     pick = torch.tensor([17, 3])
     assert torch.allclose(found.apply(logits[:, pick]), draws[:, pick], atol=1e-6)
+
+
+def test_steps_of_isotonic_curves_keep_the_order_of_graphs():
+    logits = 2 * torch.randn(1, 400, 2, generator=seeded()) + 0.5 * torch.randn(32, 400, 2, generator=seeded(1))
+    raw = logits.softmax(-1).mean(0)
+    y = drawn_from(logits.mean(0).softmax(-1))
+    after = fit_calibration("isotonic", logits[:, :200], y[:200]).apply(logits).mean(0)
+    assert len((after[:, 1] * 50).round().unique()) < 40  # there are steps
+    for score in (auroc, auprc):
+        assert score(after[200:], y[200:]) == pytest.approx(score(raw[200:], y[200:]), abs=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["vector", "isotonic"])

@@ -35,6 +35,15 @@ def test_reliability_diagram_shows_accuracy_of_each_bin_and_the_calibration_erro
     assert "ECE 30.0 % (10.0 to 50.0), floor 20.0 %" in labels(figure)
 
 
+@pytest.mark.parametrize(("y", "kind"), [([0, 0, 1, 1], "overconfident"), ([0, 0, 0, 0], "underconfident")])
+def test_reliability_diagram_explains_the_gaps_that_are_there_in_their_own_colour(y, kind):
+    figure = reliability_diagram(certain([0.8, 0.8, 0.8, 0.8], y), {})
+    legend = figure.legends[0]
+    told = dict(zip((text.get_text() for text in legend.texts), legend.legend_handles, strict=True))
+    assert {"overconfident", "underconfident"} & set(told) == {kind}
+    assert told[kind].get_facecolor() == figure.axes[0].patches[1].get_facecolor()
+
+
 def test_confidence_histogram_counts_right_and_wrong():
     figure = confidence_histogram(certain([0.9, 0.8, 0.3], [0, 1, 1]))
     assert {"right (2)", "wrong (1)"} <= set(labels(figure))

@@ -82,6 +82,33 @@ def test_a_name_in_other_letters_is_the_input_where_the_file_system_says_so(sour
         check_target(source.with_name("IN.csv"), source)
 
 
+@pytest.mark.parametrize("is_there", [True, False], ids=["to a file", "to none yet"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".json"])
+def test_an_output_that_is_a_link_stays_one_and_what_it_leads_to_is_written(
+    ending: str, is_there: bool, molecule_run: Run, source: Path
+) -> None:
+    real, link = source.parent / "disk" / f"real{ending}", source.parent / f"out{ending}"
+    real.parent.mkdir()
+    if is_there:
+        real.write_text("old")
+    link.symlink_to(Path("disk") / real.name)
+    with pytest.raises(SystemExit) as ended:
+        main(["predict", str(molecule_run.folder), str(source), "-o", str(link)])
+    assert not ended.value.code
+    assert link.is_symlink()
+    assert b"CCN" in real.read_bytes() if ending != ".parquet" else len(pd.read_parquet(real)) == 2
+    assert {path.name for path in real.parent.iterdir()} == {real.name}
+    assert {path.name for path in source.parent.iterdir()} >= {"in.csv", "disk", link.name}
+
+
+def test_links_in_a_circle_are_a_sentence(molecule_run: Run, source: Path) -> None:
+    one, other = source.parent / "one.csv", source.parent / "other.csv"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    with pytest.raises(InvalidConfig, match="leads back to itself"):
+        score_file(molecule_run.model, source, one)
+
+
 # ---------------------------------------------------------------- parts
 
 
@@ -97,6 +124,42 @@ def test_files_of_others_in_the_folder_of_parts_stay(molecule_run: Run, source: 
         assert {name: (folder / name).read_text() for name in kept} == kept
         assert len(list(folder.rglob("*"))) == len(kept) + 1
     assert len(pd.read_csv(target)) == 2
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("lock", "mine"), ("0000000.part", "mine"), ("manifest.json", "mine"), ("manifest.json", '{"name": "mine"}')],
+)
+def test_a_file_of_another_that_is_called_as_ours_is_refused_and_stays(
+    name: str, text: str, restart: bool, molecule_run: Run, source: Path
+) -> None:
+    target = source.with_name("out.csv")
+    own = source.with_name("out.csv.parts") / name
+    own.parent.mkdir()
+    own.write_text(text)
+    with pytest.raises(InvalidRun, match="not written here"):
+        score_file(molecule_run.model, source, target, restart=restart)
+    assert {path: path.read_text() for path in own.parent.iterdir()} == {own: text}
+    own.rename(source.with_name("moved"))
+    assert score_file(molecule_run.model, source, target).rows == 2
+
+
+def test_parts_that_a_kill_left_half_forgotten_are_still_known_as_ours(
+    molecule_run: Run, source: Path, monkeypatch
+) -> None:
+    parts, unlink = stopped(molecule_run, source, source.with_name("out.csv")), Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(Stopped):
+            parts.remove()
+    assert score_file(molecule_run.model, source, parts.target).rows == 2
+    assert not parts.folder.exists()
 
 
 def test_what_a_killed_process_had_begun_to_write_does_not_stay(molecule_run: Run, source: Path, monkeypatch) -> None:
@@ -224,6 +287,15 @@ def test_a_name_of_a_column_that_a_spreadsheet_would_run_is_guarded(molecule_run
     assert pd.read_csv(target).columns[1] == "'=1+2"
     score_file(molecule_run.model, source, target, raw=True)
     assert pd.read_csv(target).columns[1] == "=1+2"
+
+
+def test_a_column_that_gets_another_name_is_told(molecule_run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("smiles,id,id\nCCO,1,2\n")
+    notes = score_file(molecule_run.model, source, target).notes
+    assert [note for note in notes if "occurs twice" in note]
+    assert list(pd.read_csv(target).columns[:3]) == ["smiles", "id", "id (column 3)"]
+    assert not score_file(molecule_run.model, source, target, keep_columns=False).notes
 
 
 def test_numbers_stay_numbers() -> None:

@@ -80,13 +80,15 @@ def test_all_kinds_of_files_give_the_same_rows(molecule_run: Run, tmp_path: Path
     table.to_csv(tmp_path / "in.csv", index=False)
     table.to_csv(tmp_path / "in.tsv", index=False, sep="\t")
     table.to_csv(tmp_path / "utf16.csv", index=False, encoding="utf-16")
+    table.to_csv(tmp_path / "utf16le.csv", index=False, encoding="utf-16-le")  # without a mark
+    table.to_csv(tmp_path / "utf16be.csv", index=False, encoding="utf-16-be")
     table.to_csv(tmp_path / "quoted.csv", index=False, quoting=1)
     table.to_csv(tmp_path / "packed.csv.gz", index=False)
     table.to_parquet(tmp_path / "in.parquet", row_group_size=7)
     (tmp_path / "in.smi").write_text("".join(f"{one} name {k}\n" for k, one in enumerate(given)))
     (tmp_path / "headless.csv").write_text("".join(f"{one},{k}\r\n" for k, one in enumerate(given)))
     sources = sorted(path for path in tmp_path.iterdir())
-    assert len(sources) == 8
+    assert len(sources) == 10
     found = {}
     for source in sources:
         score_file(molecule_run.model, source, tmp_path / "out.csv", keep_columns=False)
@@ -182,8 +184,12 @@ def test_another_input_model_or_setting_does_not_go_on(
 
 def test_two_processes_do_not_write_one_output(molecule_run: Run, broken_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
-    with Parts(target).opened({}), pytest.raises(InvalidRun, match="another process"):
-        score_file(molecule_run.model, broken_file, target)
+
+    def second(done: int, before: int, total: int) -> None:
+        with pytest.raises(InvalidRun, match="another process"):
+            score_file(molecule_run.model, broken_file, target)
+
+    assert score_file(molecule_run.model, broken_file, target, watch=second).rows == 1000
 
 
 # ---------------------------------------------------------------- the same fields everywhere

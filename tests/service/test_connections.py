@@ -188,3 +188,13 @@ def test_metrics_count_lost_rows_and_restarts(client: TestClient) -> None:
     before = [count(name) for name in names]
     client.post("/predict", json={"smiles": WORST})
     assert [count(name) for name in names] == [one + 1 for one in before]
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/docs", "/model", "/page/main.js"])
+def test_the_headers_of_a_page_can_be_asked_for_alone(server, path: str) -> None:
+    with httpx.Client(base_url=server.address, timeout=60) as client:
+        whole, headers = client.get(path), client.head(path)
+        assert (headers.status_code, headers.content) == (200, b"")
+        assert headers.headers["content-length"] == whole.headers["content-length"] == str(len(whole.content))
+        assert client.get("/health").status_code == 200  # on the same connection
+    assert httpx.head(f"{server.address}/predict", timeout=60).status_code == 405

@@ -1,18 +1,23 @@
 """Rows that crash RDKit, or would keep it busy for minutes, through every route: they alone are refused."""
 
+import asyncio
 import statistics
 import threading
 import time
 
 import httpx
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from graphfnp.graphs.packed import Schema
 from graphfnp.runs.bundles import open_run
 from graphfnp.service import reading
 from graphfnp.service.app import make_app
 from graphfnp.service.config import ServiceConfig
 from graphfnp.service.engine import Engine
+from graphfnp.service.reading import Reader
+from graphfnp.service.wire import GraphInput
 from hostile_rows import GRAPHS, WORST, graph
 
 ETHANOL = graph(3, [(0, 1), (1, 2)])
@@ -60,6 +65,81 @@ def test_a_graph_whose_nodes_take_too_long_to_place_is_not_drawn_and_others_are(
         drawn = client.post("/draw", json={"graph": {"num_nodes": 3, "edges": [[0, 1], [1, 2]]}, "nodes": [0]})
         assert drawn.status_code == 200
         assert drawn.text.count("<circle") == 3
+
+
+def test_a_small_graph_is_drawn_before_large_ones_that_came_first() -> None:
+    async def order() -> list[int]:
+        reader = Reader(open_run("ba2motifs").model.classifier.schema, ServiceConfig())
+        done: list[int] = []
+
+        async def drawn(num_nodes: int) -> None:
+            edges = np.array([(k, k + 1) for k in range(num_nodes - 1)])
+            await reader.drawn(lambda place: str(place(num_nodes, edges, 240, 180)), num_nodes)
+            done.append(num_nodes)
+
+        await drawn(3)  # the process has started
+        done.clear()
+        await asyncio.gather(*(drawn(num_nodes) for num_nodes in (119, 119, 119, 3)))
+        reader.close()
+        return done
+
+    assert asyncio.run(order()).index(3) < 2
+
+
+def test_others_are_answered_while_graphs_are_read() -> None:
+    async def answered() -> int:
+        reader, count = Reader(open_run("ba2motifs").model.classifier.schema, ServiceConfig()), 0
+
+        async def other() -> None:
+            nonlocal count
+            while True:
+                count += 1
+                await asyncio.sleep(0)
+
+        work = asyncio.create_task(other())
+        path = GraphInput(num_nodes=400, edges=[(k, k + 1) for k in range(399)])
+        rows = await reader.read([path] * 200)
+        work.cancel()
+        reader.close()
+        assert not any(row.reason for row in rows)
+        return count
+
+    assert asyncio.run(answered()) > 10
+
+
+def test_hostile_molecules_whose_features_are_given_are_drawn_in_a_process_of_their_own() -> None:
+    """RDKit meets them nowhere but there: its drawing of a ring of rings would take minutes."""
+    schema = Schema(("a", "b"), "molecule", node_width=1, node_types=("C",), edge_types=("single",))
+
+    async def drawing(rows: dict) -> str:
+        reader, row = Reader(schema, ServiceConfig()), GraphInput(**rows, x=[[0.5]] * rows["num_nodes"])
+        try:
+            assert (await reader.read([row]))[0].arrays is not None
+            return await reader.drawing(row, [0], [])
+        finally:
+            reader.close()
+
+    assert "<svg" in asyncio.run(drawing(ETHANOL))
+    with pytest.raises(ValueError, match="more than"):
+        asyncio.run(drawing(GRAPHS["ring of rings"]))
+
+
+@pytest.mark.parametrize(
+    ("schema", "x", "reason"),
+    [
+        (Schema(("a", "b"), node_width=1), 1e39, "x that is too large for numbers of 32 bits; expected"),
+        (Schema(("a", "b"), node_sizes=(4,)), 4, "node feature column 0 with values 4 to 4; expected values 0 to 3"),
+        (Schema(("a", "b"), node_sizes=(4,)), -1, "node feature column 0 with values -1 to -1; expected values 0 to 3"),
+    ],
+)
+def test_features_that_no_model_can_take_cost_their_row_alone(schema: Schema, x: float, reason: str) -> None:
+    async def read() -> list:
+        reader = Reader(schema, ServiceConfig())
+        return await reader.read([GraphInput(num_nodes=1, x=[[value]]) for value in (1, x)])
+
+    good, bad = asyncio.run(read())
+    assert good.arrays is not None
+    assert bad.reason.startswith(reason)
 
 
 def test_the_worst_smiles_is_refused_by_every_route(client: TestClient) -> None:

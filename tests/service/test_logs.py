@@ -54,6 +54,21 @@ def test_a_request_is_one_line_with_its_id_and_without_its_molecule(client: Test
     assert "c1ccccc1" not in lines.getvalue()
 
 
+def test_a_refused_request_has_its_route_in_the_log_and_in_the_counts(engine: Engine, lines: Lines) -> None:
+    with TestClient(make_app(replace(engine, config=replace(engine.config, api_key="secret")))) as client:
+        start_log("info", as_json=True)
+        client.post("/predict", json={"smiles": SECRET})
+        client.get("/rationales/1/drawing")
+        client.post("/explain", content=b" " * 300_000, headers={"X-API-Key": "secret"})
+        counted = client.get("/metrics", headers={"X-API-Key": "secret"}).text
+        client.get("/page/main.js")  # logged at debug
+    found = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert [(one["route"], one["status"]) for one in found] == [
+        ("/predict", 401), ("/rationales/{number}/drawing", 401), ("/explain", 413),
+    ]  # fmt: skip
+    assert 'graphfnp_requests_total{route="/explain",status="413"} 1.0' in counted
+
+
 def test_one_row_is_a_row_in_a_line_of_text(client: TestClient, lines: Lines) -> None:
     start_log("info", as_json=False)
     for smiles in (["CCO"], ["CCO", "CCN"]):

@@ -71,7 +71,7 @@ def test_a_good_molecule_is_drawn_and_explained(page: Page) -> None:
 def test_a_bad_molecule_is_told_why(page: Page) -> None:
     ask(page, "C1CC")
     answer = page.locator(".answer.failed")
-    expect(answer.locator("h2")).to_have_text("This could not be read")
+    expect(answer.locator("h2")).to_have_text("No prediction")
     expect(answer).to_contain_text("unclosed ring")
     expect(answer).to_contain_text("Check brackets")
     ask(page, "C" * 450)
@@ -123,13 +123,13 @@ def test_a_file_of_good_and_bad_rows_becomes_a_table_that_sorts_opens_and_saves(
     assert lines.locator("td:nth-child(1)").all_inner_texts() == ["0", "1", "2", "3", "4"], "as predict counts rows"
     expect(lines.nth(1)).to_contain_text("unclosed ring")
     expect(lines.nth(3)).to_contain_text("no SMILES given")
-    expect(page.locator("#status")).to_contain_text("2 of 5 rows could not be read")
+    expect(page.locator("#status")).to_contain_text("2 of 5 rows have no prediction")
 
     page.get_by_role("button", name="Probability").click()
     expect(page.locator("#table th[aria-sort=descending]")).to_contain_text("Probability")
     shares = [float(text.split()[0]) for text in lines.locator("td:nth-child(4)").all_inner_texts()]
     assert shares == sorted(shares, reverse=True)
-    expect(lines.nth(3)).to_contain_text("Not read")  # rows without numbers stay at the end
+    expect(lines.nth(3)).to_contain_text("No prediction")  # rows without numbers stay at the end
 
     page.get_by_role("button", name="aspirin").last.click()
     expect(page.locator(".answer .kicker")).to_have_text("aspirin")
@@ -176,8 +176,8 @@ def test_the_gallery_shows_every_rationale_with_its_evidence(page: Page) -> None
     expect(tiles.first).to_contain_text("Correlates with")
 
 
-def test_a_molecule_can_be_drawn(page: Page) -> None:
-    page.fill("#rows", "c1ccccc1")
+def test_a_molecule_can_be_drawn_in_place_of_the_first_and_the_others_stay(page: Page) -> None:
+    page.fill("#rows", "c1ccccc1 benzene\nCCO ethanol")
     page.click("#sketch")
     expect(page.locator("#sketcher canvas, #sketcher > *").first).to_be_attached()
     page.wait_for_timeout(500)
@@ -188,9 +188,9 @@ def test_a_molecule_can_be_drawn(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(start[0] + 40, start[1] + 20, steps=4)
     page.mouse.up()
-    expect(page.locator("#rows")).to_have_value(re.compile(r"CC\.c|c.*\.CC"))
+    expect(page.locator("#rows")).to_have_value(re.compile(r"^(CC\.c\S*|c\S*\.CC)\nCCO ethanol$"))
     page.click("#go")
-    expect(page.locator(".answer .main-drawing svg")).to_be_visible()
+    expect(page.locator("#table tbody tr")).to_have_count(2)
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:
@@ -259,10 +259,17 @@ def test_a_question_before_the_key_asks_for_it_and_is_answered_with_it(browser: 
     ask(page, "CCO")
     expect(page.locator("#status")).to_contain_text("asks for its key")
     page.fill("#key-value", "secret")
-    page.click("#key-save")
+    page.press("#key-value", "Enter")
     expect(page.locator("#examples button").first).to_be_visible()
     page.click("#go")
     expect(page.locator(".answer h2")).to_contain_text("permeable")
+    page.get_by_role("link", name="the model card").click()
+    card = page.locator("#GET-model")
+    expect(card).to_be_in_viewport()
+    card.get_by_role("button", name="Send").click()
+    expect(card.locator("[aria-live] pre")).to_contain_text('"service"')
+    card.get_by_text("With curl").click()
+    expect(card).to_contain_text('-H "X-API-Key: $GRAPHFNP_API_KEY"')
     page.close()
     assert guarded.stop() == 0
 
@@ -295,6 +302,14 @@ def test_graphs_are_asked_about_in_their_own_words(browser: Browser, start_serve
     expect(page.locator(".answer")).not_to_contain_text("valences")
     page.locator("#examples button").first.click()
     expect(page.locator(".answer h2")).to_contain_text("cycle")
+    why = "nothing to draw: reading it takes more than 4 s of processor time"
+    page.route("**/draw", lambda route: route.fulfill(status=422, json={"detail": why}))
+    ask(page, '{"num_nodes": 3, "edges": [[0, 1], [1, 2]]}')
+    expect(page.locator(".main-drawing .drawing")).to_have_text(why)
+    page.route("**/model", lambda route: route.fulfill(json={**route.fetch().json(), "examples": []}))
+    page.reload()
+    expect(page.locator("#gallery .tile svg").first).to_be_visible()
+    expect(page.locator("#examples")).to_be_hidden()
     page.close()
     assert motifs.stop() == 0
 
@@ -307,6 +322,7 @@ def test_a_probability_near_one_never_means_all(page: Page) -> None:
         return answer
 
     ask(page, "CCO")
+    expect(page.locator(".answer .big")).to_have_text("> 99.9 %")
     expect(page.locator(".answer")).to_contain_text("Of a thousand inputs with this probability, about 999 should be")
     expect(page.locator(".answer")).to_contain_text("and 1 should not")
 
@@ -457,10 +473,53 @@ def test_features_stand_behind_the_smiles_or_in_columns(browser: Browser, start_
         ask(page, "CCO dose=2.5 ethanol")
         expect(page.locator(".answer h2")).to_contain_text("%")
         expect(page.locator(".answer")).to_contain_text("ethanol")
-        ask(page, "CCO ethanol")
+        ask(page, "CCO ethanol pH=7")
         expect(page.locator(".answer.failed")).to_contain_text("no value of 'dose'")
+        expect(page.locator(".answer .kicker")).to_have_text("ethanol pH=7")  # no feature of this model
         table = "smiles,dose\nCCO,2.5\nCCO,\nCCO,high\n"
         page.set_input_files("#file", {"name": "in.csv", "mimeType": "text/csv", "buffer": table.encode()})
-        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 could not be read, with the reason")
+        expect(page.locator("#many-lead")).to_contain_text("3 rows; 2 without a prediction")
     finally:
         running.stop()
+
+
+def test_a_click_on_any_cell_opens_the_row_and_marks_it(page: Page) -> None:
+    ask(page, "CCO ethanol\nCCN ethylamine\nC1CC broken")
+    rows = page.locator("#table tbody tr")
+    rows.nth(1).locator("td").nth(3).click()
+    expect(page.locator(".answer .kicker")).to_have_text("ethylamine")
+    expect(page.locator("#table tr[aria-current=true]")).to_contain_text("ethylamine")
+    rows.nth(2).locator("td").last.click()
+    expect(page.locator(".answer.failed .kicker")).to_have_text("broken")
+    expect(page.locator("#table tr[aria-current=true]")).to_have_count(1)
+
+
+def test_a_link_to_a_rationale_leads_to_it(page: Page, server) -> None:
+    page.goto(f"{server.address}/docs")  # the same page with another anchor would not be loaded anew
+    page.goto(f"{server.address}/#rationale-7")
+    expect(page.locator("#rationale-7:target")).to_be_in_viewport()
+
+
+def test_many_rows_are_asked_about_in_requests_that_the_service_takes(browser: Browser, start_server) -> None:
+    small = start_server("--max-rows", "30", "--max-bytes", "1500")
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(small.address)
+    ask(page, "\n".join(["CCO"] * 70 + ["C" * 60] * 30))
+    expect(page.locator("#table tbody tr")).to_have_count(100)
+    expect(page.locator("#many-lead")).to_contain_text("test next is told here for up to 30 rows")
+    page.close()
+    assert small.stop() == 0
+
+
+def test_rows_that_were_answered_are_shown_though_the_service_goes_away(browser: Browser, server) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    page.route("**/predict", lambda route: route.continue_() if not answered else route.abort())
+    answered: list[str] = []
+    page.on("response", lambda response: answered.append(response.url) if "predict" in response.url else None)
+    ask(page, "\n".join(["CCO"] * 500))
+    expect(page.locator("#status")).to_contain_text("The table has the first 200 of 500 rows.")
+    expect(page.locator("#table tbody tr")).to_have_count(200)
+    page.close()

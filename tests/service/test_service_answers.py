@@ -104,6 +104,7 @@ def test_wrong_input_is_refused_with_a_reason(client: TestClient, body: bytes, s
     [
         (b'{"smiles": ["CCO", null]}', "smiles.1: Input should be a valid string"),
         (b'{"smiles": 5}', "smiles: Input should be a valid string, or: Input should be a valid list"),
+        (b"[]", "body: Input should be a valid dictionary"),
         (b'{"smiles": "C", "mix": {"permeable": NaN}}', "mix.permeable: Input should be a finite number"),
         (b'{"smiles": []}', "body: give at least one row"),
         (b'{"smiles": ["CCO"', "not JSON from character 17 on: Expecting ',' delimiter"),

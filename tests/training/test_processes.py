@@ -12,7 +12,7 @@ import torch
 from lightning_fabric import Fabric
 
 from graphfnp.methods.registry import make_classifier
-from graphfnp.training.train import leave_processes, train
+from graphfnp.training.train import Event, leave_processes, train
 from tiny_graphs import TINY_TRAINING, TYPED, shapes, small
 
 
@@ -32,6 +32,26 @@ def fingerprints(fabric: Fabric) -> list[list[float]]:
 def test_two_processes_end_with_the_same_model() -> None:
     fabric = Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn")
     first, second = fabric.launch(fingerprints)
+    assert first == second
+
+
+def walks(fabric: Fabric) -> list[list[float]]:
+    """Weights of SGLD in every process after its last step, before the first process's are taken by all."""
+    torch.set_num_threads(1)
+    graphs, ends = shapes(31), []
+    classifier = make_classifier("sgld", TYPED, small("sgld"))
+
+    def remember(event: Event) -> None:
+        ends.append(sum(float(weight.detach().double().abs().sum()) for weight in classifier.parameters()))
+
+    train(classifier, graphs, graphs, replace(TINY_TRAINING, epochs=3), fabric=fabric, watch=remember)
+    gathered = fabric.all_gather(torch.tensor(ends, dtype=torch.double)).view(2, -1).tolist()
+    leave_processes()
+    return gathered
+
+
+def test_two_processes_walk_through_the_same_weights() -> None:
+    first, second = Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(walks)
     assert first == second
 
 

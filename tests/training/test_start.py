@@ -35,8 +35,9 @@ def test_every_method_with_a_backbone_starts_from_it(bbbp: graphfnp.TrainedModel
     assert all(torch.equal(head[name], classifier.state_dict()[name]) for name in head)
 
 
-def test_frozen_layers_keep_their_weights_and_the_others_learn(bbbp: graphfnp.TrainedModel) -> None:
-    model = graphfnp.GraphFNPClassifier(epochs=2, start_from="bbbp", freeze=2).fit(SMILES, LABELS)
+@pytest.mark.parametrize("method", ["graphfnp", "sgld"])  # a walk adds noise to all that has a gradient
+def test_frozen_layers_keep_their_weights_and_the_others_learn(bbbp: graphfnp.TrainedModel, method: str) -> None:
+    model = graphfnp.GraphFNPClassifier(method, epochs=2, start_from="bbbp", freeze=2).fit(SMILES, LABELS)
     before, after = backbone(bbbp.classifier), backbone(model.model_.classifier)
     moved = {name for name in before if not torch.allclose(before[name].float(), after[name].float(), atol=1e-6)}
     assert not {name for name in moved if name.startswith(("input.", "layers.0.", "layers.1."))}

@@ -64,6 +64,7 @@ def most_rings(neighbours: Sequence[Sequence[int]]) -> int:
 
 LETTERS_PER_ATOM = 20  # more than any atom takes with its bonds, brackets and ring numbers
 _FOREIGN = re.compile(r"[^!-~]")  # RDKit drops some of these, and would read another molecule than was written
+_REACTION = re.compile(r"(?<!-)>")  # -> is a dative bond
 _RING_NUMBER = re.compile(r"\[[^]]*\]|(%\d\d|%\(\d+\)|\d)")
 
 
@@ -77,6 +78,8 @@ def read_molecule(smiles: str, most_atoms: int | None = None) -> Chem.Mol | str:
     if most_atoms is not None and len(smiles) > LETTERS_PER_ATOM * most_atoms:  # not worth the minutes of parsing
         return f"a SMILES of {len(smiles)} letters, too long for a molecule of {most_atoms} atoms"
     if foreign := _FOREIGN.search(smiles):
+        if smiles[foreign.start() :].lstrip().startswith("|"):
+            return f"a CXSMILES extension after position {foreign.start()}: give the SMILES before the blank alone"
         return f"{_named(foreign[0])} at position {foreign.start() + 1}: SMILES are written in ASCII, without blanks"
     try:
         if reason := _too_complex(smiles):
@@ -87,6 +90,8 @@ def read_molecule(smiles: str, most_atoms: int | None = None) -> Chem.Mol | str:
     if molecule is None:
         with rdBase.CaptureErrorLog() as log:  # once more, to hear why
             Chem.MolFromSmiles(smiles)
+        if _REACTION.search(smiles):
+            return "a reaction, and one molecule is read: give a reactant or a product alone"
         return logged_reason(log.messages)
     count = molecule.GetNumAtoms()
     if most_atoms is not None and count > most_atoms:

@@ -41,14 +41,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data_app, name="data")
-app.command()(table)
-app.command("calibrate")(calibrate_run)
-app.command()(rationales)
-app.command()(explain)
-app.command()(serve)
-app.command()(export)
-app.command()(bundle)
 
 
 def _print_version(asked: bool) -> None:
@@ -96,7 +88,7 @@ def demo(
 @app.command()
 def train(
     dataset: Annotated[
-        str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, or a file.")
+        str, typer.Argument(help="A name of `graphfnp data list`, tu:NAME, moleculenet:NAME, a file, or a TU folder.")
     ],
     method: Annotated[str, typer.Option(help=METHODS)] = "graphfnp",
     backbone: Annotated[str | None, typer.Option(help="gcn, gat, gin, sage, ggnn or pna.")] = None,
@@ -268,6 +260,17 @@ def report(run: RunFolder, mix: Mix = None, data: DataFolder = None) -> None:
     from graphfnp.cli import commands
 
     commands.write_run_report(run, mix, data)
+
+
+# In the order of the help: what is used first comes first, what only maintainers need last.
+app.command("calibrate")(calibrate_run)
+app.command()(rationales)
+app.command()(explain)
+app.command()(serve)
+app.command()(export)
+app.add_typer(data_app, name="data")
+app.command()(table)
+app.command()(bundle)
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -17,7 +17,7 @@ from graphfnp.cli.console import conformal_row, note, number, percent, say
 from graphfnp.cli.console import out as console
 from graphfnp.cli.inputs import check_no_source_needed, mix_line, unseen_graphs
 from graphfnp.errors import InvalidConfig, plural
-from graphfnp.files import read_json, write_atomically, write_json
+from graphfnp.files import read_json, write_atomically
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.metrics.scores import all_scores, conformal_scores
 from graphfnp.prediction.calibrate import calibrate, checked_kind, cross_fitted, held_back
@@ -27,7 +27,7 @@ from graphfnp.prediction.decision import Rule, fit_decision
 from graphfnp.prediction.label_mix import assumed_mix
 from graphfnp.prediction.predict import TrainedModel, predict
 from graphfnp.prediction.predictions import Predictions
-from graphfnp.prediction.saving import MODEL_RECORD, save_held_out
+from graphfnp.prediction.saving import HELD_OUT_NEXT, MODEL_RECORD, replace_record, save_held_out
 from graphfnp.runs.bundles import is_bundled, open_run
 from graphfnp.runs.checkpoint import METRICS
 from graphfnp.runs.run import CONFIG, EPOCHS, PAGE, SPLIT, Run
@@ -173,10 +173,10 @@ def _write(model: TrainedModel, folder: Path, target: Path, source: str | None) 
         record["calibration"] = model.calibration.to_json()
         record["conformal"] = None if model.conformal is None else model.conformal.to_json()
         record["provenance"] = None if model.provenance is None else model.provenance.to_json()
-        record["label_mix"], record["held_out"] = assumed_mix(model), save_held_out(model, target)
+        record["label_mix"], record["held_out"] = assumed_mix(model), save_held_out(model, target, HELD_OUT_NEXT)
         record["facts"]["calibrated_on"] = Path(source).name
     record["decision"] = None if model.decision is None else model.decision.to_json()
-    write_json(target / MODEL_RECORD, record)
+    replace_record(record, target)
 
 
 def _mark_outdated(page: Path, source: str) -> None:

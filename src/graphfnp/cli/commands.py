@@ -108,9 +108,8 @@ def train(
     out.quiet = err.quiet = not first  # of several processes one speaks
     check_table_options(dataset, options)
     plan = request.plan(dataset, options)
-    name = Path(dataset).stem if Path(dataset).suffix else dataset.replace(":", "-")
     chosen = request.epochs is not None or any(setting.startswith("training.epochs=") for setting in request.settings)
-    folder = folder or Path("runs") / f"{name}-{plan.method}-{plan.seed}"
+    folder = folder or usual_folder(plan)
     labels = [label.strip() for label in str(options.get("label", "")).split(",")]
     metrics: Any = None
     folders = {} if len(labels) == 1 else endpoint_folders(labels)
@@ -133,6 +132,13 @@ def train(
     if flags.as_json and first:
         typer.echo(json.dumps(metrics, indent=1))
     leave_processes()
+
+
+def usual_folder(plan: Plan) -> Path:
+    """In runs, called after the dataset: by its name, or that of its file or folder without what leads there."""
+    path = Path(plan.dataset)
+    name = path.stem if path.suffix else path.resolve().name if path.exists() else plan.dataset.replace(":", "-")
+    return Path("runs") / f"{name}-{plan.method}-{plan.seed}"
 
 
 def _check_endpoint(plan: Plan, label: str, data: Path | None) -> None:

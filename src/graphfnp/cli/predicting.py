@@ -23,7 +23,7 @@ from graphfnp.datasets.columns import row_names
 from graphfnp.datasets.load import is_name
 from graphfnp.datasets.tables import standard_notes
 from graphfnp.errors import GraphFNPError, InvalidConfig, plural, shortened
-from graphfnp.files import exists, write_json
+from graphfnp.files import end_of_link, exists, write_json
 from graphfnp.graphs.packed import UNLABELLED
 from graphfnp.prediction.arrow import column
 from graphfnp.prediction.label_mix import ESTIMATE, assumed_mix, estimated_mix, moved_to_mix
@@ -170,7 +170,7 @@ def _predict_at_once(models: Models, request: PredictRequest) -> tuple[Counts, M
         write_record_file(request.table, [table], {**about(asked), **counted}, request.raw)
     records = _named(_dictionaries(tables, asked), columns)
     if target is not None and target.suffix == ".json":
-        write_json(target, records)
+        write_json(end_of_link(target), records)
     if request.as_json:
         typer.echo(json.dumps(records, indent=1))
     elif target is not None:

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from graphfnp.cli.options import Address, AsJson
+from graphfnp.errors import InvalidConfig
 
 Several = list[str] | None
+KEEP = Path("runs/cells")
 
 
 def table(
@@ -26,14 +28,24 @@ def table(
     backbone: Annotated[Several, typer.Option(help="Only this backbone; repeatable.")] = None,
     method: Annotated[Several, typer.Option(help="Only this row; repeatable.")] = None,
     results: Annotated[Path | None, typer.Option(help="Folder of the results; default: results.")] = None,
-    keep: Annotated[Path, typer.Option(help="Folder of models and unfinished cells.")] = Path("runs/cells"),
+    keep: Annotated[Path, typer.Option(help="Folder of models and unfinished cells.")] = KEEP,
     write: Annotated[Path | None, typer.Option(help="Write all tables as Markdown, e.g. docs/results.md.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Tables of the paper, rerun: printed from the results, or filled with --fill."""
+    given = {"workers": workers != 1, "budget": budget is not None, "engine": engine != "local"}
+    given |= {"address": address is not None, "keep": keep != KEEP}
+    if not fill and any(given.values()):
+        option = next(name for name, is_given in given.items() if is_given)
+        raise InvalidConfig(f"--{option} without --fill", "--fill with it: it says how to train", "add --fill")
+    if address is not None and engine != "ray":
+        raise InvalidConfig(f"--address {address}", "an address with --engine ray", "add --engine ray")
+    which = {"columns": dataset, "backbones": backbone, "methods": method}
+    if write is not None and (as_json or (not fill and (name or any(which.values())))):
+        given_too = "--json" if as_json else f"table {name}" if name else "--dataset, --backbone or --method"
+        raise InvalidConfig(f"--write beside {given_too}", "--write alone: it writes all tables", "leave one out")
     from graphfnp.cli import tables
 
-    which = {"columns": dataset, "backbones": backbone, "methods": method}
     found = tables.open_results(results, new=fill)
     if fill:
         tables.fill_table(name, which, found, keep, workers, budget, engine, address)

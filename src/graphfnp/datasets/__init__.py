@@ -9,6 +9,7 @@ PUBLIC = {  # what other packages may use, by module
     "load": "check_table_options fetch is_name load",
     "sources": "cache_folder",
     "split": "random_split seen_before",
-    "table_files": "QuoteNotes cell_text check_no_workbook check_parquet csv_rows delimiter_of text_table undeclared",
+    "table_files": "QuoteNotes START cell_text check_no_workbook check_parquet csv_rows delimiter_of encoding_of "
+    "text_table undeclared",
     "tables": "standard_notes summary",
 }

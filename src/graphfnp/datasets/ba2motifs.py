@@ -33,7 +33,7 @@ def generate_ba2motifs(num_graphs: int = 1000, seed: int = 0) -> PackedGraphs:
 
 
 def constant_features(graphs: PackedGraphs) -> PackedGraphs:
-    """The same graphs with all nodes alike, as explainers of edges are compared.
+    """The same graphs, all nodes with the same features, as explainers of edges are compared.
 
     Degrees would tell a model the number of edges by themselves, so that no edge had to be looked at.
     """

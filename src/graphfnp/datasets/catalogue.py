@@ -133,7 +133,7 @@ ENTRIES = (
         facts={"cite": "Luo et al., Parameterized Explainer for Graph Neural Networks, 2020"},
     ),
     Entry(
-        "ba2motifs_plain", "ba2motifs with all nodes alike: only edges tell the classes apart, for explainers of edges",
+        "ba2motifs_plain", "ba2motifs, nodes with equal features, so that only edges tell the classes apart",
         "random", 1000, 25.0, 25.5, (500, 500), generate=lambda: constant_features(generate_ba2motifs()),
         facts={"cite": "Luo et al., Parameterized Explainer for Graph Neural Networks, 2020"},
     ),

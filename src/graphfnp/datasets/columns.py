@@ -118,10 +118,13 @@ def smiles_column(table: TextTable, given: str | None = None) -> str:
     shares = {name: molecule_share(table[name]) for name in table.names}
     best = max(shares, key=lambda name: (shares[name], sum(map(len, table[name]))), default=None)
     if best is None or shares[best] < 0.5:
+        advice = "name the column: --smiles COLUMN (in Python smiles=...)"
+        if len(table.names) == 1:
+            advice += ", or separate columns by commas, semicolons or tabs; SMILES and names by blanks are .smi"
         raise InvalidConfig(
-            f"a table with the columns {listed(table.names, 20)}",
+            f"a table with the {'column' if len(table.names) == 1 else 'columns'} {listed(table.names, 20)}",
             f"one with SMILES, called e.g. {SMILES_NAMES[0]}",
-            "name the column: --smiles COLUMN (in Python smiles=...)",
+            advice,
         )
     return best
 

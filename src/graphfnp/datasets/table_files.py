@@ -112,7 +112,7 @@ def _lines(numbers: list[int]) -> str:
 
 ROWS_A_BYTE = 1  # of a Parquet file, at most: equal rows pack well, but not for ever
 _DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+START = 4  # bytes that tell the encoding
 
 
 @dataclass(frozen=True)
@@ -169,22 +169,35 @@ def file_content(path: Path) -> tuple[bytes, str]:
 
 
 def check_no_workbook(path: Path) -> None:
-    """InvalidGraphs for a file of a spreadsheet program, whatever its name: it is no text."""
+    """InvalidGraphs for JSON, and for a file of a spreadsheet program, whatever its name: it is no text."""
     with open(path, "rb") as file:
         start = file.read(8)
     is_zipped = start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".gz")
-    if is_zipped or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+    is_json = path.suffix.lower() in (".json", ".jsonl")
+    if is_json or is_zipped or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise InvalidGraphs(
-            f"{path.name}, which is a workbook of a spreadsheet program",
+            f"{path.name}, which is {'JSON' if is_json else 'a workbook of a spreadsheet program'}",
             "a table as text: .csv, .tsv, .smi, or .parquet, .sdf",
-            "open it there and save the sheet as CSV (UTF-8)",
+            "write a CSV, or read it in Python and pass graphfnp.load the molecules or graphs"
+            if is_json
+            else "open it there and save the sheet as CSV (UTF-8)",
         )
+
+
+def encoding_of(start: bytes) -> str:
+    """Of a text with these first START bytes: UTF-8, or UTF-16, also without its mark, where every other byte is 0."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    zeros = [byte == 0 for byte in start[:START]]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else "utf-8-sig"
 
 
 def decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
     """The text; UTF-8 unless the bytes say otherwise, with a note where the encoding had to be guessed."""
     try:
-        return content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig").removeprefix("\ufeff"), ()
+        return content.decode(encoding_of(content[:START])).removeprefix("\ufeff"), ()
     except UnicodeDecodeError as error:
         return content.decode("cp1252", "replace"), (f"read as cp1252: {error}",)
 
@@ -265,7 +278,8 @@ def cell_text(value: object) -> str:
 
 STRUCTURE, TITLE = "SMILES of the record", "title"
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
-_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n(.*)$", re.MULTILINE)  # its name, and its first line
+# Its name, and its lines to a blank one, or to the next name where a sloppy writer has left the blank line out.
+_PROPERTY = re.compile(r"^>.*?<([^>\n]+)>.*\n((?:(?!>.*<[^>\n]+>).+\n?)*)", re.MULTILINE)
 
 
 def _sdf(path: Path, text: str, notes: tuple[str, ...]) -> TextTable:
@@ -273,7 +287,7 @@ def _sdf(path: Path, text: str, notes: tuple[str, ...]) -> TextTable:
     records = [record for record in _END.split(re.sub("\r\n?", "\n", text)) if record.strip()]
     if not records:
         raise InvalidGraphs(f"the empty file {path.name}", "SDF records", "check the file")
-    properties = [dict(_PROPERTY.findall(record)) for record in records]
+    properties = [{name: value.strip() for name, value in _PROPERTY.findall(record)} for record in records]
     names = list(dict.fromkeys(name for some in properties for name in some))
     titles = [record.partition("\n")[0].strip() for record in records]
     has_titles = any(titles)

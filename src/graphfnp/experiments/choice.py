@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from statistics import fmean
 from typing import Any
 
@@ -50,10 +51,14 @@ def _best(column: Column, backbone: str, method: str, points: Iterable[Mapping[s
         cells = [cell_of(column, backbone, method, seed, point) for seed in column.tuning_seeds]
         missing += [cell for cell in cells if cell not in results]
         if all(cell in results for cell in cells):
-            tried.append(Tried(point, fmean(results[cell]["validation"]["nll"] for cell in cells)))
+            tried.append(Tried(point, fmean(_nll(results[cell]) for cell in cells)))
     if missing:
         return Choice(None, tuple(missing), tuple(tried))
     return Choice(min(tried, key=lambda one: one.nll).overrides, (), tuple(tried))
+
+
+def _nll(record: Mapping[str, Any]) -> float:
+    return inf if "diverged" in record else record["validation"]["nll"]
 
 
 def cell_of(column: Column, backbone: str, method: str, seed: int, overrides: Mapping[str, Any]) -> Cell:

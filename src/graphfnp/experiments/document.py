@@ -129,10 +129,10 @@ choice of its members. Every method is scored *raw*, *soft* (one temperature in 
 only lower confidence) and *free* (in [.2, 10]). Scores without a name are soft, and claims are judged by soft scores.
 Training weights the classes equally, and tables are scored for this even label mix; the commands for users move
 probabilities to the mix of the training data instead.
-Numbers are means ± standard deviations over seeds; ECE, AUROC and accuracy are in percent. The best of a column is
-bold. *NLL - GraphFNP* is the paired difference over seeds with its standard error and p-value; positive means that
-GraphFNP is better. For Rationale F1, edges and links more is better: there the difference is in points, and negative
-means that GraphFNP is better. *cost*: prediction time divided by Vanilla's. The paper's ECE is compared with our raw
-ECE.
+Numbers are means ± standard deviations over seeds, without seeds whose training diverged; ECE, AUROC and accuracy are
+in percent. The best of a column is bold. *NLL - GraphFNP* is the paired difference over seeds with its standard error
+and p-value; positive means that GraphFNP is better. For Rationale F1, edges and links more is better: there the
+difference is in points, and negative means that GraphFNP is better. *cost*: prediction time divided by Vanilla's. The
+paper's ECE is compared with our raw ECE.
 
 {columns}"""

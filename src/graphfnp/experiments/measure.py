@@ -15,6 +15,7 @@ import torch
 
 from graphfnp.datasets.dataset import Dataset
 from graphfnp.datasets.load import load
+from graphfnp.errors import Diverged
 from graphfnp.experiments.cell import Cell
 from graphfnp.explainers.explanations import Explanations, nodes_of_edges
 from graphfnp.explainers.scores import explainer_rationale_f1, explanation_scores, judged, subset, with_known_reasons
@@ -99,14 +100,13 @@ def measure_explainer(
     cell: Cell, dataset: Dataset, folder: Path, watch: Callable[[Event], None] | None = None
 ) -> dict[str, Any]:
     """The record of a cell that explains: the model is that of the cell's training, trained now if it is not there."""
-    reset_peak_memory()
     place = folder.parent / cell.trained.key
     run = Run(place) if (place / METRICS).exists() else execute(cell.plan, place, dataset, resume=True, watch=watch)
     started = time.perf_counter()
     scores = explained(as_trained(run.model), dataset, cell.explain, cell.seed)
     return rounded(
         {
-            **{name: value for name, value in cell.content.items() if name != "recipe"},
+            **described(cell),
             "explanation": scores,
             "provenance": provenance(cell, time.perf_counter() - started),
         }
@@ -177,11 +177,25 @@ KEPT = (
 
 
 def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = None) -> dict[str, Any]:
-    """The record of a cell: its content, scores on validation and test, diagnostics and provenance."""
+    """The record of a cell. A training that diverges has no scores; that it diverged is its result."""
     dataset = dataset_of(cell.dataset, tuple(sorted(cell.data.items())), cell.seed)
-    if cell.explain:
-        return measure_explainer(cell, dataset, folder, watch)
     reset_peak_memory()
+    started = time.perf_counter()
+    try:
+        return (measure_explainer if cell.explain else measure_training)(cell, dataset, folder, watch)
+    except Diverged as error:
+        seconds = time.perf_counter() - started
+        return {**described(cell), "diverged": error.given, "provenance": provenance(cell, seconds)}
+
+
+def described(cell: Cell) -> dict[str, Any]:
+    return {name: value for name, value in cell.content.items() if name != "recipe"}
+
+
+def measure_training(
+    cell: Cell, dataset: Dataset, folder: Path, watch: Callable[[Event], None] | None = None
+) -> dict[str, Any]:
+    """Its content, scores on validation and test, diagnostics and provenance."""
     started = time.perf_counter()
     run = execute(cell.plan, folder, dataset, resume=True, watch=watch)
     seconds = time.perf_counter() - started
@@ -194,7 +208,7 @@ def measure(cell: Cell, folder: Path, watch: Callable[[Event], None] | None = No
     history = run.history
     return rounded(
         {
-            **{name: value for name, value in cell.content.items() if name != "recipe"},
+            **described(cell),
             "validation": {
                 "nll": weighted_nll(judged["soft"], validation, y, weight),
                 "nll_raw": weighted_nll(judged["raw"], validation, y, weight),

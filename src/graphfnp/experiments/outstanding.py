@@ -80,7 +80,8 @@ def expected_seconds(results: Results) -> Callable[[Cell], float | None]:
     path = results.folder.parent / SECONDS
     earlier: Mapping[str, float] = json.loads(path.read_text()) if path.is_file() else {}
     finished: dict[Facets, list[float]] = {}
-    for record in results.records.values():
+    whole = (record for record in results.records.values() if "diverged" not in record)
+    for record in whole:
         finished.setdefault(_facets(Cell.from_json(record)), []).append(record["provenance"]["seconds"])
     medians = {facets: median(values) for facets, values in finished.items()}
     product = _product(medians)

@@ -147,8 +147,10 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _label(entry: Mapping[str, Any], group: Group) -> str:
-    done, all_ = len(entry["seeds"]), len(group.seeds)
-    return entry["method"] + ("" if done == all_ else f" ({done} of {all_} seeds)")
+    done, diverged, all_ = len(entry["seeds"]), entry.get("diverged", 0), len(group.seeds)
+    notes = [f"{diverged} of {all_} seeds diverged"] if diverged else []
+    notes += [f"{done} of {all_} seeds"] if done + diverged < all_ else []
+    return entry["method"] + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _best(entries: Sequence[Mapping[str, Any]], measure: str) -> str | None:

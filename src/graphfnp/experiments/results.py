@@ -26,7 +26,12 @@ class Results:
         return self.records[cell.key]
 
     def found(self, cells: Iterable[Cell]) -> list[dict[str, Any]]:
-        return [self[cell] for cell in cells if cell in self]
+        """Records with scores."""
+        return [self[cell] for cell in cells if cell in self and "diverged" not in self[cell]]
+
+    def diverged(self, cells: Iterable[Cell]) -> int:
+        """How many of the trainings ended without scores."""
+        return sum(cell in self and "diverged" in self[cell] for cell in cells)
 
     def refresh(self) -> None:
         """Read what this or another process has added."""

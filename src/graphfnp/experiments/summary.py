@@ -43,14 +43,18 @@ class Paired:
 
 
 def summary(group: Group, results: Results) -> dict[str, Any] | None:
-    """One entry of ``--json``: mean and standard deviation over seeds of every measure; None before the first cell."""
-    records = group.finished(results)
-    if not records:
+    """One entry of ``--json``: mean and standard deviation over seeds of every measure; None before the first cell.
+
+    Seeds whose training diverged are counted and have no part in the means, so the entry is not complete.
+    """
+    records, diverged = group.finished(results), group.diverged(results)
+    if not records and not diverged:
         return None
     entry: dict[str, Any] = {
         "dataset": group.column.name, "backbone": group.backbone, "method": group.row.label,
         "seeds": [record["seed"] for record in records], "complete": len(records) == len(group.seeds),
         "choice": dict(group.choice(results).overrides or {}),
+        **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
     for name, values in measures(records).items():
         entry[f"{name}_mean"], entry[f"{name}_std"] = fmean(values), stdev(values) if len(values) > 1 else 0.0

@@ -68,6 +68,9 @@ class Group:
     def finished(self, results: Results) -> list[dict[str, Any]]:
         return results.found(self.cells(results))
 
+    def diverged(self, results: Results) -> int:
+        return results.diverged(self.cells(results))
+
     @property
     def name(self) -> str:
         return f"{self.column.name} {self.backbone} {self.row.label}"
@@ -227,7 +230,7 @@ TABLES = {
             ABLATED, ("gcn",),
         ),
         Table(
-            "parts", "Learning from parts, for every method: without above, with below",
+            "parts", "Learning from parts: methods without it above, with it below",
             tuple(
                 Row(name + suffix, name, {"training.parts": weight}, against=name)
                 for suffix, weight in (("", 0.0), (", parts", PARTS_WEIGHT))
@@ -246,7 +249,7 @@ TABLES = {
             (*SMALL, "mutagenicity", *(f"{name}-random-scaffold" for name in SMALL), "mutagenicity-random"), ("gcn",),
         ),
         Table(
-            "class-balance", "Both loss regimes: balanced above, plain below",
+            "class-balance", "Class-balanced loss above, plain loss below",
             (
                 *_methods(FEW),
                 *(Row(f"{name}, plain", name, {"training.class_balance": "plain"}, against=name) for name in FEW),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.explain.algorithm.utils import set_masks
 
 from graphfnp.datasets.dataset import Dataset
@@ -50,8 +50,8 @@ def explainer_rationales(
         return SOURCES[name](classifier, graphs, seed=seed), None
     if name not in EXPLAINERS:
         raise InvalidConfig(f"explainer {name!r}", f"one of {', '.join((*EXPLAINERS, *SOURCES))}", "choose one")
-    found = explain(classifier, graphs, name, seed=seed)
-    return centroid_rationales(classifier, graphs, found, seed=seed), found.seconds
+    explanations = explain(classifier, graphs, name, seed=seed)
+    return centroid_rationales(classifier, graphs, explanations, seed=seed), explanations.seconds
 
 
 def explainer_rationale_f1(
@@ -97,18 +97,18 @@ def explanation_scores(
     training part.
     """
     graphs = subset(with_known_reasons(dataset.test, dataset.name), limit, seed)
-    found = [explain(classifier, graphs, name, training=dataset.train, seed=seed + k) for k in range(repeats)]
-    return {"explainer": name, **judged(classifier, graphs, found)}
+    of_seeds = [explain(classifier, graphs, name, training=dataset.train, seed=seed + k) for k in range(repeats)]
+    return {"explainer": name, **judged(classifier, graphs, of_seeds)}
 
 
-def judged(model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations]) -> dict[str, Any]:
-    """All measures of explanations of these graphs; ``found`` may hold those of several seeds, the first is judged."""
-    first, edges, owner = found[0], graphs.global_edge_index, graphs.node_owner
+def judged(classifier: GraphClassifier, graphs: PackedGraphs, of_seeds: Sequence[Explanations]) -> dict[str, Any]:
+    """All measures of explanations of these graphs, of one seed or of several: the first is judged."""
+    first, edges, owner = of_seeds[0], graphs.global_edge_index, graphs.node_owner
     once, graph = each_edge_once(graphs), owner[edges[0]]
-    kept = torch.stack([kept_edges(graphs, one) for one in found])
+    kept = torch.stack([kept_edges(graphs, one) for one in of_seeds])
     everything = torch.ones(edges.shape[1])
     full, only, without = (
-        masked_probabilities(model, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
+        masked_probabilities(classifier, graphs, mask) for mask in (everything, kept[0].float(), 1 - kept[0].float())
     )
     scores: dict[str, Any] = {
         "num_graphs": len(graphs),
@@ -123,7 +123,7 @@ def judged(model: nn.Module, graphs: PackedGraphs, found: Sequence[Explanations]
         scores["edge_roc_auc"] = edge_roc_auc(mask, truth)
         scores["precision_at_5"] = precision_at_k(mask, truth, graph[once], 5)
         scores["precision_at_truth"] = precision_at_k(mask, truth, graph[once])
-    if len(found) > 1:
+    if len(of_seeds) > 1:
         scores["stability"] = stability(kept[:, once], graph[once])
     return scores
 
@@ -151,16 +151,16 @@ def subset(graphs: PackedGraphs, limit: int | None, seed: int, largest: int | No
 
 
 @torch.no_grad()
-def masked_probabilities(model: nn.Module, graphs: PackedGraphs, edge_mask: Tensor) -> Tensor:
-    """[graphs, classes]: what the model says when messages along edges are weighted by the mask [edges]."""
-    found, done = [], 0
-    for part in parts(model, graphs, BATCH_SIZE):
+def masked_probabilities(classifier: GraphClassifier, graphs: PackedGraphs, edge_mask: Tensor) -> Tensor:
+    """[graphs, classes]: what the classifier says when messages along edges are weighted by the mask [edges]."""
+    probabilities, done = [], 0
+    for part in parts(classifier, graphs, BATCH_SIZE):
         here = edge_mask[done : done + part.edge_index.shape[1]]
-        with untouched(model), torch.no_grad():
-            set_masks(model, here, part.edge_index, apply_sigmoid=False)
-            found.append(model(part.x, part.edge_index, **part.others).exp())
+        with untouched(classifier), torch.no_grad():
+            set_masks(classifier, here, part.edge_index, apply_sigmoid=False)
+            probabilities.append(classifier(part.x, part.edge_index, **part.others).exp())
         done += part.edge_index.shape[1]
-    return torch.cat(found)
+    return torch.cat(probabilities)
 
 
 def each_edge_once(graphs: PackedGraphs) -> Tensor:

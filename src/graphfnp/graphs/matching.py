@@ -91,7 +91,7 @@ def _matching_labels(graphs: PackedGraphs, schema: Schema) -> Tensor:
         raise InvalidGraphs(
             f"labels {listed(unknown)}",
             f"the model's classes {listed(known)}",
-            "map the labels, or leave them out to predict",
+            "rename them: --map-labels OLD=NEW (in Python map_labels=...), or leave them out to predict",
         )
     return _looked_up(graphs.y, [known.index(name) if name in known else UNLABELLED for name in own])
 

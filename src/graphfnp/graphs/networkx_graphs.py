@@ -1,6 +1,7 @@
 """Graphs of NetworkX to PackedGraphs."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidGraphs
+from graphfnp.errors import InvalidGraphs, listed
 from graphfnp.graphs.packed import PackedGraphs
 from graphfnp.graphs.pyg import from_data_list, is_a
 
@@ -40,6 +41,8 @@ def from_networkx(
     has_x = any(value is not None for values in features for value in values)
     node_names = {} if has_x else _attribute_names("node", [graph.nodes(data="type") for graph in graphs])
     edge_names = _attribute_names("edge", [graph.edges(data="type") for graph in graphs])
+    _tell_unread("node", (own for graph in graphs for _, own in graph.nodes(data=True)), {"x"} if has_x else {"type"})
+    _tell_unread("edge", (own for graph in graphs for *_, own in graph.edges(data=True)), {"type"})
     data = []
     for number, graph in enumerate(graphs):
         position = {node: i for i, node in enumerate(graph.nodes)}
@@ -62,6 +65,14 @@ def from_networkx(
     own = packed.schema
     nodes, edges = tuple(map(str, node_names)) or own.node_types, tuple(map(str, edge_names)) or own.edge_types
     return replace(packed, schema=replace(own, node_types=nodes, edge_types=edges))
+
+
+def _tell_unread(what: str, attributes: Iterable[dict[Any, Any]], read: set[str]) -> None:
+    """A warning that names the attributes that are left out, before somebody believes that a model sees them."""
+    if unread := sorted({str(name) for own in attributes for name in own} - read):
+        which = f"attribute{'s' if len(unread) > 1 else ''} {listed(unread)}"
+        usable = "x (numbers) or else type (a name)" if what == "node" else "type (a name)"
+        warnings.warn(f"the {what} {which} of these graphs: left out, only {usable} is read", stacklevel=3)
 
 
 def _attribute_names(what: str, views: Sequence[Any]) -> dict[Any, int]:

@@ -24,10 +24,6 @@ class Gaussian:
     def sample(self) -> Tensor:
         return self.at(torch.randn_like(self.mean))
 
-    def __getitem__(self, rows: slice) -> "Gaussian":
-        """Some rows; a deviation shared by all rows stays shared."""
-        return Gaussian(self.mean[rows], self.log_std[rows] if self.log_std.ndim == self.mean.ndim else self.log_std)
-
     def detach(self) -> "Gaussian":
         return Gaussian(self.mean.detach(), self.log_std.detach())
 

@@ -15,6 +15,7 @@ PUBLIC = {  # what other packages may use, by module
     "predictions": "Predictions",
     "provenance": "Provenance data_hash",
     "records": "FAILED OK as_dictionaries as_text prediction_records record_schema record_table",
-    "saving": "DOMAIN FORMAT HELD_OUT MODEL_FILES MODEL_RECORD MODEL_TENSORS save_held_out save_model",
+    "saving": "DOMAIN FORMAT HELD_OUT HELD_OUT_NEXT MODEL_FILES MODEL_RECORD MODEL_TENSORS replace_record "
+    "save_held_out save_model settle_held_out",
     "shift": "weighted_for",
 }

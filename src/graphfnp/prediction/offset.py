@@ -7,7 +7,7 @@ from torch import Tensor
 
 from graphfnp.prediction.calibration import Calibration
 from graphfnp.prediction.label_mix import label_shares
-from graphfnp.prediction.scalings import Temperature
+from graphfnp.prediction.scalings import Temperature, most_probable
 
 
 def with_offset(calibration: Calibration, logits: Tensor, y: Tensor) -> Calibration:
@@ -21,21 +21,16 @@ def with_offset(calibration: Calibration, logits: Tensor, y: Tensor) -> Calibrat
     scaling = calibration.scaling
     if not isinstance(scaling, Temperature) or scaling.temperature == 1 or not calibration.prior:
         return calibration
-    known = y >= 0
-    labels = y[known]
+    labelled = y >= 0
+    labels = y[labelled]
     own = replace(calibration, log_prior=()).with_prior(label_shares(labels, logits.shape[-1])).log_prior
     if not own:  # the mix that the logits assume: no class is rarer than it was made to be
         return calibration
-    scaled = logits[:, known].detach().double() / scaling.temperature + torch.tensor(own)
-    offset = torch.zeros(logits.shape[-1], dtype=torch.double, requires_grad=True)
-    optimizer = torch.optim.LBFGS([offset], max_iter=200, line_search_fn="strong_wolfe")
+    scaled = logits[:, labelled].detach().double() / scaling.temperature + torch.tensor(own)
 
-    def loss() -> Tensor:
-        optimizer.zero_grad()
+    def loss(offset: Tensor) -> Tensor:
         chosen = (scaled + offset).log_softmax(-1).gather(-1, labels.expand(len(scaled), -1).unsqueeze(-1))
-        total = -chosen.logsumexp(0).sum() + offset.square().sum() / 2
-        total.backward()
-        return total
+        return -chosen.logsumexp(0).sum()
 
-    optimizer.step(loss)
-    return replace(calibration, scaling=Temperature(scaling.temperature, tuple(offset.detach().tolist())))
+    offset = most_probable(loss, logits.shape[-1])
+    return replace(calibration, scaling=Temperature(scaling.temperature, tuple(offset.tolist())))

@@ -1,5 +1,6 @@
 """Models to files, without pickle: tensors in safetensors, all else as JSON; runs/ reads them again."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from graphfnp.settings import to_json
 FORMAT = 1
 MODEL_TENSORS, MODEL_RECORD, DOMAIN = "model.safetensors", "model.json", "domain.safetensors"
 HELD_OUT = "held_out.safetensors"
+HELD_OUT_NEXT = f"{HELD_OUT}.next"  # of a calibration in place, until the record names it
 MODEL_FILES = (MODEL_RECORD, MODEL_TENSORS, DOMAIN, HELD_OUT)  # all of a model: what is removed, or shared, together
 
 
@@ -56,11 +58,31 @@ def method_of(classifier: GraphClassifier) -> str:
     )
 
 
-def save_held_out(model: TrainedModel, folder: Path) -> str | None:
+def save_held_out(model: TrainedModel, folder: Path, name: str = HELD_OUT) -> str | None:
     """The sha256 of the embeddings of the graphs that the conformal sets rest on; None where there are none."""
     if model.conformal is None or model.conformal.embedding is None:
         return None
-    return write_tensors(folder / HELD_OUT, {"embedding": model.conformal.embedding})
+    return write_tensors(folder / name, {"embedding": model.conformal.embedding})
+
+
+def replace_record(record: Mapping[str, Any], folder: Path) -> None:
+    """A record in place of the one before, with the held-out graphs it names: whenever this is killed, both fit."""
+    write_json(folder / MODEL_RECORD, record)
+    settle_held_out(folder, record.get("held_out"))
+
+
+def settle_held_out(folder: Path, digest: str | None) -> Path:
+    """Where the held-out graphs are that a record names; what a kill has left beside their place is put there."""
+    place, left = folder / HELD_OUT, folder / HELD_OUT_NEXT
+    try:
+        if digest is None or hashlib.sha256(left.read_bytes()).hexdigest() != digest:
+            return place
+        left.replace(place)
+    except FileNotFoundError:  # nothing was left, or another process has just put it there
+        return place
+    except OSError:  # a folder that may only be read
+        return left
+    return place
 
 
 def _save_domain(domain: Domain, path: Path) -> str:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 ROUNDS = 60
 SMALLEST_PROBABILITY = 1e-9
+SLOPE = 1e-3  # of the steps of an isotonic curve
 
 
 def rake(draws: Tensor, target: Tensor) -> Tensor:
@@ -134,22 +135,30 @@ def fit_vector(logits: Tensor, y: Tensor, weight: Tensor) -> tuple[tuple[float, 
     ``logits`` [S, N, K], ``y`` [N], ``weight`` [N]. The penalty is a standard normal prior: few labels move little.
     """
     logits, weight = logits.double(), weight.double() / weight.double().mean()
-    parameters = torch.zeros(2, logits.shape[-1], dtype=torch.double, requires_grad=True)
-    optimizer = torch.optim.LBFGS([parameters], max_iter=200, line_search_fn="strong_wolfe")
 
-    def loss() -> Tensor:
-        optimizer.zero_grad()
+    def loss(parameters: Tensor) -> Tensor:
         log_slope, offset = parameters
         log_draws = (log_slope.exp() * logits + offset).log_softmax(-1)
         chosen = log_draws.gather(-1, y.expand(len(logits), -1).unsqueeze(-1)).squeeze(-1)  # [S, N]
-        mean = chosen.logsumexp(0) - torch.tensor(len(logits)).log()
-        total = -(weight @ mean) + parameters.square().sum() / 2
+        return -(weight @ (chosen.logsumexp(0) - torch.tensor(len(logits)).log()))
+
+    log_slope, offset = most_probable(loss, 2, logits.shape[-1])
+    return tuple(log_slope.exp().tolist()), tuple(offset.tolist())
+
+
+def most_probable(loss: Callable[[Tensor], Tensor], *shape: int) -> Tensor:
+    """The parameters [shape] of least loss + |parameters|^2 / 2, a standard normal prior, by L-BFGS from 0."""
+    parameters = torch.zeros(*shape, dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS([parameters], max_iter=200, line_search_fn="strong_wolfe")
+
+    def with_prior() -> Tensor:
+        optimizer.zero_grad()
+        total = loss(parameters) + parameters.square().sum() / 2
         total.backward()
         return total
 
-    optimizer.step(loss)
-    log_slope, offset = parameters.detach()
-    return tuple(log_slope.exp().tolist()), tuple(offset.tolist())
+    optimizer.step(with_prior)
+    return parameters.detach()
 
 
 @dataclass(frozen=True)
@@ -187,7 +196,8 @@ def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve,
     """One curve for each class against the rest, of probabilities [N, K], labels [N] and their weights [N].
 
     Labels are Platt's targets, (n + 1) / (n + 2) and 1 / (n' + 2) for n graphs in and n' out of the class: no curve
-    ends at 0 or 1, which a single wrong label would make infinitely surprising.
+    ends at 0 or 1, which a single wrong label would make infinitely surprising. A little of the claim is added: on a
+    level step all graphs would be ranked by rounding, so they keep the order they had.
     """
     from sklearn.isotonic import IsotonicRegression  # a second to import, and only fitting needs it
 
@@ -199,7 +209,9 @@ def fit_curves(probabilities: Tensor, y: Tensor, weight: Tensor) -> tuple[Curve,
         fitted = IsotonicRegression(out_of_bounds="clip").fit(
             probabilities[:, k].double().numpy(), target.numpy(), sample_weight=weight.double().numpy()
         )
-        curves.append(Curve(tuple(fitted.X_thresholds_.tolist()), tuple(fitted.y_thresholds_.tolist())))
+        claimed = np.unique([0.0, *fitted.X_thresholds_, 1.0])
+        observed = (1 - SLOPE) * fitted.predict(claimed) + SLOPE * claimed
+        curves.append(Curve(tuple(claimed.tolist()), tuple(observed.tolist())))
     return tuple(curves)
 
 

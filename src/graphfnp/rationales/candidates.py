@@ -15,6 +15,7 @@ from graphfnp.methods.rationales import Rationales, Source
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.rationales.config import DecodingConfig
 
+ROUNDS = 3  # rounds of colour refinement
 KNOWN = 20_000  # nodes of the training graphs that are looked at, evenly spread
 
 
@@ -126,18 +127,18 @@ def parts_of(graphs: PackedGraphs, config: DecodingConfig, generator: torch.Gene
     return [one for one in parts if config.smallest <= kind.size(one) <= config.largest]
 
 
-def refined_hash(structure: Structure, rounds: int = 3) -> object:
-    """Equal for structures that message passing cannot tell apart in so many rounds."""
+def refined_hash(structure: Structure) -> object:
+    """Equal for structures that message passing cannot tell apart."""
     if structure.x is not None:
         return (structure.names, structure.edges) if structure.names else id(structure)
-    return structure.num_nodes, tuple(sorted(refined_colours(structure, rounds)))
+    return structure.num_nodes, tuple(sorted(refined_colours(structure)))
 
 
-def refined_colours(structure: Structure, rounds: int = 3) -> list[int]:
-    """Colour refinement: a number for each node, equal for nodes that message passing cannot tell apart."""
+def refined_colours(structure: Structure) -> list[int]:
+    """Colour refinement: a number for each node, equal for nodes that three rounds of messages cannot tell apart."""
     links = adjacency(structure)
     colour: list[int] = list(structure.node_type)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         colour = [
             hash((own, *sorted((kind, colour[other]) for other, kind in near.items())))
             for own, near in zip(colour, links, strict=True)

@@ -37,7 +37,7 @@ def find_rationales(
 ) -> Rationales:
     """A structure for each rationale, or None if no small one reaches a kernel of .5.
 
-    Candidates are drawn from the decoder (Eq. 8 and 9) and, with ``graphs``, the training graphs, cut out of those
+    Candidates are drawn from the decoder (Eq. 7 and 8) and, with ``graphs``, the training graphs, cut out of those
     nearest to a rationale. Each is encoded alone and ranked by the kernel: kappa to the rationale, times 1 - the
     largest kappa to the other class. Of those within 90 % of the best the smallest is taken; a structure that only
     the decoder proposed counts as ``MADE_UP`` nodes larger.

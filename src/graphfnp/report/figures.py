@@ -37,6 +37,8 @@ def reliability_diagram(predictions: Predictions, metrics: Mapping[str, object])
         (claimed > right, ALERT, "overconfident"),
         (claimed <= right, hue(4), "underconfident"),
     ):
+        if not chosen.any():  # the legend would show another colour
+            continue
         above.bar(
             middle[chosen], gap[chosen], width, bottom=lower[chosen],
             facecolor=(*to_rgb(colour), 0.3), edgecolor=colour, linewidth=0.9, label=name, zorder=2,

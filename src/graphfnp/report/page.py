@@ -15,7 +15,7 @@ from graphfnp.report.figure_style import figure_png, figure_svg
 from graphfnp.report.figures import confidence_histogram, reliability_diagram, risk_coverage_curve, training_history
 from graphfnp.report.headline import headline, promise
 from graphfnp.report.inline import inline_svg
-from graphfnp.report.maps import WRITTEN, correlation_matrix, embedding_map
+from graphfnp.report.maps import correlation_matrix, embedding_map
 from graphfnp.report.palette import SOFT, hue
 from graphfnp.report.record import Report
 from graphfnp.report.selection import both_ends, least_certain, most_certain
@@ -23,6 +23,7 @@ from graphfnp.runs.run import PAGE
 
 SHOWN = 6  # graphs at each end of certainty
 LINKS = 3  # rationales named for a graph
+BESIDE = 14  # rationales whose matrix can be read at half the page's width
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -51,7 +52,7 @@ def write_report(report: Report, folder: Path) -> Path:
 
 def _is_wide(report: Report) -> bool:
     """Does the matrix need the whole width: for many rationales, or for names of graphs?"""
-    many = report.rationales is not None and len(report.rationales) > WRITTEN
+    many = report.rationales is not None and len(report.rationales) > BESIDE
     return many or any(report.names)
 
 

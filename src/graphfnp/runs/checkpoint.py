@@ -21,7 +21,7 @@ from graphfnp.prediction.decision import Decision
 from graphfnp.prediction.domain import Domain
 from graphfnp.prediction.predict import TrainedModel
 from graphfnp.prediction.provenance import Provenance
-from graphfnp.prediction.saving import DOMAIN, FORMAT, HELD_OUT, MODEL_RECORD, MODEL_TENSORS
+from graphfnp.prediction.saving import DOMAIN, FORMAT, HELD_OUT, MODEL_RECORD, MODEL_TENSORS, settle_held_out
 from graphfnp.settings import from_json
 
 LARGEST = 2**20  # number among the settings of a model
@@ -86,7 +86,7 @@ def _for_training_mix(calibration: Calibration, folder: Path, record: Mapping[st
 def _load_conformal(folder: Path, record: Mapping[str, Any]) -> Conformal:
     """Models of earlier versions have no embeddings of their held-out graphs."""
     digest = record.get("held_out")
-    embedding = _named_tensors(folder / HELD_OUT, digest)[0]["embedding"] if digest else None
+    embedding = _named_tensors(settle_held_out(folder, digest), digest)[0]["embedding"] if digest else None
     conformal = Conformal.from_json(record["conformal"], embedding)
     if embedding is not None and (len(embedding) != sum(map(len, conformal.scores)) or not embedding.isfinite().all()):
         raise ValueError(f"{HELD_OUT} does not hold a finite embedding for each conformal score")

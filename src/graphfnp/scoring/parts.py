@@ -17,6 +17,7 @@ from graphfnp.files import locked, read_json, write_atomically, write_json
 from graphfnp.prediction.records import OK
 
 MANIFEST, LOCK = "manifest.json", "lock"
+_PART = re.compile(r"\d{7,}\.part")
 SHOWN_PROBLEMS = 10  # kept of each part, for the summary
 
 
@@ -66,20 +67,41 @@ class Parts:
                 "move it, or choose another",
             )
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._check_ours(manifest)
         with locked(self.folder / LOCK, self.target):
             if restart:
                 self._forget()
             self._agree(json.loads(json.dumps(manifest)))
             yield
 
+    def _check_ours(self, manifest: Mapping[str, Any]) -> None:
+        """InvalidRun if somebody keeps files there under our names: an empty lock comes first, a manifest before parts.
+
+        What is in the folder of our own manifest, under our names, is taken for ours.
+        """
+        path, lock = self.folder / MANIFEST, self.folder / LOCK
+        others = [lock] if lock.is_file() and lock.stat().st_size else []
+        try:
+            known = json.loads(path.read_bytes())
+            others += [] if isinstance(known, dict) and known.keys() == manifest.keys() else [path]
+        except FileNotFoundError:
+            others += sorted(one for one in self.folder.iterdir() if _PART.fullmatch(one.name))
+        except ValueError:
+            others.append(path)
+        if others:
+            raise InvalidRun(
+                f"{others[0]}, which was not written here",
+                "no files of others with such a name in the folder of the parts",
+                "move it, or choose another --out",
+            )
+
     def _agree(self, manifest: dict[str, Any]) -> None:
         path = self.folder / MANIFEST
         if not path.exists():
             write_json(path, manifest)
             return
-        old = read_json(path, f"remove {self.folder}, or add --restart")
-        old = old if isinstance(old, dict) else {}
-        if changed := [name for name in {**old, **manifest} if old.get(name) != manifest.get(name)]:
+        old = read_json(path, f"remove {self.folder}")
+        if changed := [name for name in manifest if old.get(name) != manifest.get(name)]:
             raise InvalidRun(
                 f"{self.folder}, started with another {', '.join(changed)}",
                 "the command it was started with, to resume",
@@ -142,8 +164,9 @@ class Parts:
             self.folder.rmdir()
 
     def _forget(self) -> None:
-        parts, output = rf"(\d{{7,}}\.part|{re.escape(MANIFEST)})(\.\d+\.tmp)?", re.escape(self.target.name)
-        ours = re.compile(rf"{parts}|{output}\.\d+\.tmp")
+        begun = re.compile(rf"({_PART.pattern}|{re.escape(MANIFEST)}|{re.escape(self.target.name)})\.\d+\.tmp")
         for path in self.folder.iterdir():
-            if ours.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
+            is_ours = _PART.fullmatch(path.name) or begun.fullmatch(path.name)
+            if is_ours and (path.is_file() or path.is_symlink()):
                 path.unlink(missing_ok=True)
+        (self.folder / MANIFEST).unlink(missing_ok=True)  # last: without it nobody knows whose parts these are

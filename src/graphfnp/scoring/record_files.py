@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from graphfnp.datasets.table_files import cell_text
 from graphfnp.errors import InvalidConfig
-from graphfnp.files import atomic, write_json
+from graphfnp.files import atomic, end_of_link, write_json
 from graphfnp.prediction.arrow import column
 
 ENDINGS = (".csv", ".parquet")
@@ -35,6 +35,8 @@ def check_target(target: Path, source: Path | str | None = None, endings: Sequen
         raise InvalidConfig(f"--out {target!r}", "a name in UTF-8", "change the name")
     if target.is_dir():
         raise InvalidConfig(f"--out {target}, which is a folder", "a file", "name a file in it")
+    if end_of_link(target).is_symlink():
+        raise InvalidConfig(f"--out {target}, a link that leads back to itself", "a file", "name another")
     if source is None:
         return
     for written in (target, about_file(target), target.with_name(f"{target.name}.parts")):
@@ -65,10 +67,11 @@ def write_record_file(
     check_target(target)
     first = next(rest := iter(tables))
     tables = chain([first], rest)
-    with atomic(target, folder) as temporary:
+    written = end_of_link(target)
+    with atomic(written, folder if written == target else None) as temporary:  # a link may lead to another disk
         if target.suffix == ".csv":
             _write_csv(temporary, tables if raw else map(without_formulas, tables))
-            write_json(about_file(target), about)
+            write_json(end_of_link(about_file(target)), about)
         else:
             _write_parquet(temporary, tables, first.schema.with_metadata({METADATA: json.dumps(dict(about)).encode()}))
 

@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from graphfnp.datasets.columns import molecule_share, smiles_column
 from graphfnp.datasets.table_files import (
+    START,
     QuoteNotes,
     cell_text,
     check_no_workbook,
     check_parquet,
     csv_rows,
     delimiter_of,
+    encoding_of,
     text_table,
     undeclared,
 )
@@ -35,7 +37,6 @@ BLOCK = 2**20  # letters read at a time
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt", ".smi", ".smiles")
 # What the readers of gzip and Parquet raise for files that are broken.
 _BROKEN = (OSError, EOFError, ValueError, OverflowError, MemoryError, zlib.error, pa.ArrowException)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class MoleculeFile:
             raise MissingData(f"{path}", f"a file that ends in {', '.join(TEXT_KINDS)} or .parquet", "check the path")
         check_no_workbook(path)
         self.path, self.kind, self.notes, self.beside = path, _kind(path), QuoteNotes(), tuple(beside)
+        self.assumed: tuple[str, ...] = ()  # to name the columns
         try:
             self.sha256 = self._digest()
             self._describe(smiles)
@@ -164,6 +166,7 @@ class MoleculeFile:
         if not self.is_smi and self.kind != ".parquet":
             called = table.names if self.header else [f"column {place}" for place in range(1, len(table.names) + 1)]
             self.schema = pa.schema([(_readable(one), pa.string()) for one in called])
+            self.assumed = table.notes if self.header else ()
         if self.header and not len(table):
             raise InvalidGraphs(f"{self.path.name} without data rows", "rows under the header", "check the file")
 
@@ -184,10 +187,9 @@ class MoleculeFile:
     def _open(self) -> IO[str]:
         """The text; bytes that are not UTF-8 become lone surrogates, to be refused row by row."""
         raw: IO[bytes] = gzip.open(self.path) if self.path.suffix.lower() == ".gz" else open(self.path, "rb")  # type: ignore[assignment]  # noqa: SIM115
-        start = raw.read(2)
+        start = raw.read(START)
         raw.seek(0)
-        encoding = "utf-16" if start in _UTF16 else "utf-8-sig"
-        return io.TextIOWrapper(raw, encoding, errors="surrogateescape", newline="")
+        return io.TextIOWrapper(raw, encoding_of(start), errors="surrogateescape", newline="")
 
     def _records(self) -> Iterator[list[str]]:
         """The fields of every line, none for a blank one."""

@@ -78,7 +78,7 @@ def score_file(
             counts, total = _score_missing(scorer, file, parts, execution, watch or (lambda done, before, rows: None))
             _check_unchanged(file, parts)
             names = next(parts.tables(total)).column_names
-            notes = [*file.notes.sentences()]
+            notes = [*(file.assumed if keep_columns else ()), *file.notes.sentences()]
             notes += [told(counts.changes, counts.rows - counts.failed)] if "changes" in names else []
             notes += column_notes(file.schema.names, names) if keep_columns else []
             known: dict[str, Any] = {"settings": settings.to_json(), "input_sha256": file.sha256}

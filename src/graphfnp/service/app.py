@@ -122,7 +122,8 @@ def make_app(engine: Engine, draining: Callable[[], bool] | None = None) -> Fast
                 if row.arrays is None:
                     raise ValueError(row.reason)
                 svg = await reader.drawn(
-                    lambda place: graph_svg(engine.graphs([row]), request.nodes, request.edges, label, place)
+                    lambda place: graph_svg(engine.graphs([row]), request.nodes, request.edges, label, place),
+                    len(row.arrays["x"]),
                 )
         except ValueError as error:
             raise HTTPException(422, f"nothing to draw: {error}") from None
@@ -220,14 +221,15 @@ async def refuse(request: Request, error: RequestValidationError) -> JSONRespons
         :100
     ]:  # of a field that may be of several types pydantic tells each type by its Python name
         place = tuple(str(part) for part in one["loc"][1:] if "function-after[" not in str(part))
-        found.setdefault(place, []).append(one["msg"].removeprefix("Value error, "))
+        told = one["msg"].removeprefix("Value error, ").removesuffix(" or object to extract fields from")
+        found.setdefault(place, []).append(told)
     above = {place[:depth] for place in found for depth in range(len(place))}
-    told = [
+    lines = [
         f"{'.'.join(place) or first['loc'][0]}: {', or: '.join(said)}"
         for place, said in found.items()
         if place not in above
     ]
-    return JSONResponse({"detail": "; ".join(told[:5]).encode("utf-8", "replace").decode()}, 422)
+    return JSONResponse({"detail": "; ".join(lines[:5]).encode("utf-8", "replace").decode()}, 422)
 
 
 async def tell_why_unread(request: Request, error: StarletteHTTPException) -> Response:

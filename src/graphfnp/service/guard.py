@@ -10,6 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.routing import Match
+
 from graphfnp.service.config import LOOPBACK, ServiceConfig
 from graphfnp.service.logs import log_failure, log_request, request_id
 from graphfnp.service.telemetry import Telemetry
@@ -53,6 +55,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # what watches a service may ask so; the server sends the headers alone
+            scope = {**scope, "method": "GET"}
         started, status, size, is_read = time.perf_counter(), LEFT, 0, False
         identity = scope.setdefault("state", {})["request_id"] = request_id(scope["headers"])
 
@@ -189,7 +193,10 @@ def _route(scope: Message) -> str:
     """Its template: what else stands in the path may be a molecule."""
     if scope["path"].startswith("/page/"):
         return "/page"
-    return getattr(scope.get("route"), "path", "/openapi.json" if scope["path"] == "/openapi.json" else "other")
+    route = scope.get("route")
+    if route is None:  # refused before it was routed
+        route = next((one for one in scope["app"].routes if one.matches(scope)[0] != Match.NONE), None)
+    return getattr(route, "path", "other")
 
 
 def _digest(text: bytes) -> bytes:

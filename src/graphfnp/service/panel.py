@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, HTTPException, Request, Response, Security
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from graphfnp.errors import InvalidConfig
 from graphfnp.prediction.label_mix import models_for
@@ -124,7 +124,7 @@ def make_panel(engines: Mapping[str, Engine], config: ServiceConfig) -> PanelApp
         """Is the service ready for requests?"""
         return health_response(panel, models={name: card["id"] for name, card in cards.items()})
 
-    @panel.get("/metrics", dependencies=key, response_model=None, responses=refusals(*OPEN))
+    @panel.get("/metrics", dependencies=key, response_class=PlainTextResponse, responses=refusals(*OPEN))
     def metrics() -> Response:
         """Counts and times of the panel; those of a model are at its own address."""
         return Response(telemetry.text(), media_type=CONTENT_TYPE)

@@ -26,6 +26,7 @@ from graphfnp.service.wire import GraphInput, structure_from_json
 DRAW, PLACE = "graphfnp.report.molecule:draw_rows", "graphfnp.report.layout:place_rows"
 PLACING = ("graphfnp.report.layout", "networkx", "scipy.optimize")  # what it imports
 PLACE_SECONDS = 4.0  # of the processor, to place the nodes of one graph; 120 in a row take one
+SMALL = 60  # nodes of a graph that is placed in a tenth of a second: it does not wait for those that take longer
 PIECE = 64  # rows that a process takes at a time
 
 
@@ -54,14 +55,15 @@ class Reader:
         columns = columns_in(self.schema.descriptors)
         given = beside or [{}] * len(rows)
         values = [row_values(columns, one) for one in given]
-        found = [
-            ReadRow(
-                _given(rows, number), reason=why if {*columns} <= {*given[number]} else f"{why}: send it in `features`"
-            )
-            if isinstance(why := values[number], str)
-            else self._checked(row, number)
-            for number, row in enumerate(rows)
-        ]
+        found: list[ReadRow | str | list[Any]] = []
+        for start in range(0, len(rows), PIECE):
+            check = partial(self._all_checked, rows[start : start + PIECE], start)
+            # A graph takes a millisecond, a text next to nothing; others want answers meanwhile.
+            found += check() if isinstance(rows[0], str) else await asyncio.to_thread(check)
+        for number, why in enumerate(values):
+            if isinstance(why, str):
+                reason = why if {*columns} <= {*given[number]} else f"{why}: send it in `features`"
+                found[number] = ReadRow(_given(rows, number), reason=reason)
         places = [number for number, row in enumerate(found) if not isinstance(row, ReadRow)]
         asked: list[Any] = [found[number] for number in places]
         work = await self._run(READ, asked, self.target)
@@ -78,7 +80,7 @@ class Reader:
 
     async def drawing(self, row: str | GraphInput, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> str:
         """The molecule as SVG; empty if RDKit knows none. ValueError with the reason if there is nothing to draw."""
-        given = self._checked(row, 0)
+        given = await asyncio.to_thread(self._checked, row, 0, to_draw=True)
         if isinstance(given, ReadRow):
             if given.arrays is not None:
                 return ""
@@ -90,9 +92,10 @@ class Reader:
             raise ValueError(reason)
         return svg
 
-    async def drawn(self, draw: Callable[[Place], str]) -> str:
+    async def drawn(self, draw: Callable[[Place], str], num_nodes: int) -> str:
         """What ``draw`` gives for a function that places nodes; ValueError if they are too much work to place."""
-        return await asyncio.get_running_loop().run_in_executor(self.drawers, draw, self._place)
+        drawer = self.drawer if num_nodes <= SMALL else self.large_drawer
+        return await asyncio.get_running_loop().run_in_executor(drawer, draw, self._place)
 
     def _place(self, num_nodes: int, edges: np.ndarray, width: float, height: float) -> np.ndarray:
         work = self.places.run(PLACE, [[num_nodes, edges.tolist()]], [width, height])
@@ -107,7 +110,7 @@ class Reader:
 
     def close(self) -> None:
         """What is used again afterwards starts anew."""
-        for threads in (self.threads, self.drawers):
+        for threads in (self.threads, self.drawer, self.large_drawer):
             threads.shutdown(wait=False, cancel_futures=True)
         self._start_threads()
         self.pool.close()
@@ -115,11 +118,14 @@ class Reader:
 
     def _start_threads(self) -> None:
         self.threads = ThreadPoolExecutor(self.config.readers, thread_name_prefix="reader")
-        self.drawers = ThreadPoolExecutor(1, thread_name_prefix="drawer")  # the others want answers meanwhile
+        self.drawer, self.large_drawer = (ThreadPoolExecutor(1, thread_name_prefix="drawer") for _ in range(2))
 
     # ---------------------------------------------------------------- one row
 
-    def _checked(self, row: str | GraphInput, number: int) -> ReadRow | str | list[Any]:
+    def _all_checked(self, rows: Sequence[str | GraphInput], start: int) -> list[ReadRow | str | list[Any]]:
+        return [self._checked(row, number) for number, row in enumerate(rows, start)]
+
+    def _checked(self, row: str | GraphInput, number: int, to_draw: bool = False) -> ReadRow | str | list[Any]:
         """What the process is asked to read; or the row already, where no molecule is in it."""
         if isinstance(row, str):
             if len(row) > self.config.longest_text:
@@ -131,11 +137,12 @@ class Reader:
                 return ReadRow(given, reason=f"{count} {what}, {self._most(limit)}")
         try:
             structure = structure_from_json(row, self.schema)
+            # Features that are given are read without RDKit; a molecule is drawn with it whatever its features are.
+            if self.schema.kind == "molecule" and (to_draw or not self.schema.needs_x):
+                return [structure.node_type, structure.edges]
+            return ReadRow(given, arrays_of(structure, self.schema))
         except GraphFNPError as error:
             return ReadRow(given, reason=f"{error.given}; expected {error.expected}")
-        if self.schema.kind == "molecule" and self.schema.features in ("molecule", "types"):
-            return [structure.node_type, structure.edges]
-        return ReadRow(given, arrays_of(structure, self.schema))
 
     def _sized(self, given: str, arrays: Arrays) -> ReadRow:
         count = len(arrays["x"])

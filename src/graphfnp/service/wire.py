@@ -163,6 +163,8 @@ def structure_from_json(given: GraphInput, schema: Schema) -> Structure:
     x = None
     if given.x is not None:
         x = torch.tensor(given.x)
+        if not bool(x.isfinite().all()):
+            raise InvalidGraphs("x that is too large for numbers of 32 bits", "numbers up to 3e38", "scale x")
         if not schema.is_continuous:
             if not bool((x == x.round()).all()) or float(x.abs().max()) > 2**31:
                 raise InvalidGraphs("numbers with fractions in x", "whole numbers: categories", "check x")

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from graphfnp.errors import InvalidConfig, InvalidRun
+from graphfnp.errors import Diverged, InvalidConfig
 from graphfnp.graphs.matching import matching
 from graphfnp.graphs.packed import Batch, PackedGraphs
 from graphfnp.graphs.subgraphs import beside_subgraphs
@@ -21,7 +22,7 @@ from graphfnp.prediction.calibrate import fit_held_out, held_back
 from graphfnp.prediction.calibration import Calibration, fit_calibration
 from graphfnp.prediction.label_mix import label_shares
 from graphfnp.prediction.predict import TrainedModel, collect, fit_domain
-from graphfnp.randomness import derive_seed, stream
+from graphfnp.randomness import derive_seed, isolated, stream
 from graphfnp.settings import to_json
 from graphfnp.training.class_balance import check_labels, class_weights, weighted_shares
 from graphfnp.training.config import TrainingConfig
@@ -140,7 +141,7 @@ class _Loop:
                 batch = beside_subgraphs(batch, self.parts, self.graphs.schema)
             encoded = self.classifier.encode(batch)
             for phase, optimizer in zip(self.state.phases, self.state.optimizers, strict=True):
-                self._descend(phase, optimizer, encoded, share, sums)
+                self._descend(phase, optimizer, encoded, share, sums, epoch, step)
             self.classifier.after_step()
             self.state.average.update()
             self.watch(Event(epoch, config.epochs, step + 1, len(indices)))
@@ -152,17 +153,20 @@ class _Loop:
         self.save()
         self.watch(Event(epoch, config.epochs, len(indices), len(indices), history[-1]))
 
-    def _descend(self, phase: Phase, optimizer, encoded: Encoding, share: float, sums: dict[str, Tensor]) -> None:
+    def _descend(
+        self, phase: Phase, optimizer, encoded: Encoding, share: float, sums: dict[str, Tensor], epoch: int, step: int
+    ) -> None:
         with self.fabric.autocast():
             terms = phase.loss(encoded)
         if not terms:  # a phase that does not act yet
             return
         optimizer.zero_grad(set_to_none=True)
         total = torch.stack(list(terms.values())).sum() * share
-        # Only this phase's parameters get gradients: the others are held fixed.
-        self.fabric.backward(total, inputs=phase.parameters)
+        # Only this phase's parameters get gradients, and not those that are frozen: the others are held fixed.
+        self.fabric.backward(total, inputs=[weight for weight in phase.parameters if weight.requires_grad])
         self._average_gradients(phase.parameters)
-        optimizer.step()
+        with self._noise_of_all(epoch, step):
+            optimizer.step()
         for name, term in terms.items():
             key = f"{phase.name}/{name}"
             sums[key] = sums.get(key, 0.0) + term.detach()
@@ -183,6 +187,10 @@ class _Loop:
         if self.fabric.world_size > 1:
             for module in (self.classifier, self.state.average.averaged):
                 module.load_state_dict(self.fabric.broadcast(module.state_dict()))
+
+    def _noise_of_all(self, epoch: int, step: int) -> AbstractContextManager:
+        """Inside, all processes draw the same noise: by noise of their own SGLD's weights would walk apart."""
+        return isolated(self.seed, "step", epoch, step) if self.fabric.world_size > 1 else nullcontext()
 
     def _average_gradients(self, parameters: list) -> None:
         if self.fabric.world_size == 1:
@@ -206,7 +214,7 @@ class _Loop:
             for fit in (calibration, Calibration())
         )
         if not torch.isfinite(torch.tensor(loss)):
-            raise InvalidRun(
+            raise Diverged(
                 f"validation loss {loss} in epoch {epoch}",
                 "a finite loss",
                 "lower learning_rate, or check the features",
@@ -241,7 +249,7 @@ class _Loop:
                 with torch.no_grad():
                     encoded = classifier.encode(batch)
                 for phase, optimizer in zip(phases, optimizers, strict=True):
-                    self._descend(phase, optimizer, encoded, share, sums)
+                    self._descend(phase, optimizer, encoded, share, sums, epoch, step)
                 self.watch(Event(epoch, config.finishing_epochs, step + 1, len(indices), stage="finishing"))
         classifier.after_training(self.graphs)
         classifier.cpu()  # what comes after training is small, and its values live in memory

@@ -11,6 +11,7 @@ from graphfnp.errors import InvalidConfig, InvalidRun
 from graphfnp.explainers.explain import explain
 from graphfnp.files import read_tensors, write_json, write_tensors
 from graphfnp.graphs.fingerprints import WIDTH, batch_fingerprints, fingerprints
+from graphfnp.methods.baselines.forest import rounded_down
 from graphfnp.methods.registry import make_classifier
 from graphfnp.prediction.saving import save_model
 from graphfnp.runs.checkpoint import load_model
@@ -33,6 +34,14 @@ def test_the_walk_ends_where_scikit_learns_does(schema):
     others = classifier.features(shapes(40, schema, seed=3).batch())
     own = classifier.value[classifier.leaves(others)].mean(1)
     torch.testing.assert_close(own.double(), torch.from_numpy(theirs.predict_proba(others.numpy())), atol=1e-5, rtol=0)
+
+
+def test_a_feature_keeps_its_side_where_neighbours_are_as_near_as_32_bits_allow():
+    left = torch.tensor([1.0])
+    right = left.nextafter(torch.tensor(2.0))
+    between = (left.double() + right.double()) / 2 + 2.0**-30  # to the nearest float it would be the right one
+    assert between.float() == right
+    assert left <= rounded_down(between) < right
 
 
 def test_draws_are_groups_of_trees_and_their_mean_is_the_forest():

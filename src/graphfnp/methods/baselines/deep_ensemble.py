@@ -27,6 +27,9 @@ class DeepEnsembleConfig(VanillaConfig):
 class DeepEnsemble(GraphClassifier[Encoding]):
     """p(y | G) = mean_m softmax(f_m(G)); draw s is member s modulo the number of members.
 
+    Where that number does not divide the draws the first members count once more: of 32 draws the first two of five
+    members have seven, the others six.
+
     Members share nothing, so under Adam, which scales each weight by itself, to descend the sum of their losses is to
     train each alone. They do see the same batches.
     """

@@ -140,7 +140,7 @@ class Forest(GraphClassifier[Encoding]):
             for name in ("feature", "threshold", "children_right", "value")
         )
         self.feature = torch.where(is_leaf, -1, feature).short()
-        self.threshold = threshold.float()
+        self.threshold = rounded_down(threshold)
         self.right = torch.where(is_leaf, 0, right + self.root.repeat_interleave(sizes)).int()
         shares = torch.zeros(len(value), self.schema.num_classes)
         shares[:, torch.from_numpy(forest.classes_)] = value[:, 0].float()  # classes without a graph stay at 0
@@ -165,3 +165,9 @@ class Forest(GraphClassifier[Encoding]):
             )
         for name, tensor in found.items():
             setattr(self, name, torch.empty_like(tensor))
+
+
+def rounded_down(threshold: Tensor) -> Tensor:
+    """The largest floats of 32 bits that are not above: no feature of 32 bits changes its side."""
+    nearest = threshold.float()
+    return torch.where(nearest.double() > threshold, nearest.nextafter(torch.tensor(-torch.inf)), nearest)

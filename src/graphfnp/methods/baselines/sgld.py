@@ -16,7 +16,7 @@ from graphfnp.networks.graph_network import WeightVector
 
 @dataclass(frozen=True)
 class SGLDConfig(VanillaConfig):
-    """One snapshot an epoch in the second half of training, of which the last thirty are kept."""
+    """A snapshot after the first step of each epoch in the second half of training; the last thirty are kept."""
 
     snapshots: int = 30
     burn_in: float = 0.5  # part of the epochs without noise or snapshots

@@ -19,7 +19,7 @@ DRAWS = 32  # each has norm statistics of its own, which cost a pass over the tr
 
 @dataclass(frozen=True)
 class SWAGConfig(VanillaConfig):
-    """Rank 20 as in the original; weights are collected once an epoch in the second half of training."""
+    """Rank 20 as in the original; weights are collected after the first step of each epoch in the second half."""
 
     rank: int = 20
     collect_from: float = 0.5  # part of the epochs before the first weights are collected

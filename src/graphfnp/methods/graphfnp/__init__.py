@@ -1,1 +1,1 @@
-"""GraphFNP: one file for each factor of Eq. 1, and the compositions of them."""
+"""GraphFNP: one file for each factor of Eq. 2, and the compositions of them."""

@@ -1,4 +1,4 @@
-"""p(C | z^D, z^R): which rationales a graph is correlated with (Eq. 3)."""
+"""p(C | z^D, z^R): which rationales a graph is correlated with (Eq. 4)."""
 
 import math
 

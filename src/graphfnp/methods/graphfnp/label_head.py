@@ -1,4 +1,4 @@
-"""p(y | u, z^D): class logits from the local rationale and the graph embedding (Eq. 5)."""
+"""p(y | u, z^D): class logits from the local rationale and the graph embedding (Eq. 6)."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""p(u | C, z^R) and q(u | G): what the correlated rationales say of a graph, in one vector (Eq. 4)."""
+"""p(u | C, z^R) and q(u | G): what the correlated rationales say of a graph, in one vector (Eq. 5)."""
 
 from torch import Tensor, nn
 

@@ -31,7 +31,7 @@ DATA, FOREIGN, COVERAGE = 0.5, 0.5, 0.1  # weights in the E-step, against the li
 
 
 class GraphFNP(NeuralProcess):
-    """Eq. 1 with a kernel in a space of its own and a prior to fall back on.
+    """Eq. 2 with a kernel in a space of its own and a prior to fall back on.
 
         kappa_ij = exp(-|P(z_i) - z^R_j|^2 / (2 d l)),   p0_i = prod_j (1 - kappa_ij)
         p(y | G) = (1 - p0) E[softmax(f(z^D, u)) | some link] + p0 pi
@@ -94,7 +94,9 @@ class GraphFNP(NeuralProcess):
         logits = self.label_head(z, local, inplace=True)
         if self.config.ablation == "C":
             return logits.flatten(0, 1)
-        if torch.is_grad_enabled():  # explainers: the expectation over links has a gradient, their draws have none
+        # Explainers: the expectation over links has a gradient, draws of them have none. To f, draws without a link
+        # count too, which moves p by up to .03 (bundled models).
+        if torch.is_grad_enabled():
             logits = log_mixture(logits, log_no_link(log_kappa), self.log_prior)
         else:
             logits = torch.where((links > 0.5).any(-1, keepdim=True), logits, self.log_prior)
@@ -135,7 +137,7 @@ class GraphFNP(NeuralProcess):
         }
 
     def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
-        """M-step (Eq. 11): encoder, local rationale and head on the labels; rationales and links are held fixed."""
+        """M-step (Eq. 10): encoder, local rationale and head on the labels; rationales and links are held fixed."""
         batch, z = encoded.batch, encoded.graph_embedding.sample()
         if not self.uses_rationales:
             if self.label_head.graph_part is None:  # without z^D there is nothing to say before rationales are placed

@@ -1,4 +1,4 @@
-"""NeuralProcess: what GraphFNP and the literal method share, the parts of Eq. 1 and what they know of themselves."""
+"""NeuralProcess: what GraphFNP and the literal method share, the parts of Eq. 2 and what they know of themselves."""
 
 from abc import abstractmethod
 from typing import Any
@@ -22,7 +22,7 @@ from graphfnp.networks.distributions import DrawKind, Gaussian, normal_draws
 
 
 class NeuralProcess(RationaleModel[GraphEncoding]):
-    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 1)."""
+    """p(y | G) = sum_C int p(z^R) p(z^D | G) p(C | z^D, z^R) p(u | C, z^R) p(y | u, z^D), decoder p(G | z) (Eq. 2)."""
 
     encoder: DirectEncoder | ProjectedEncoder
     rationale_prior: RationalePrior

@@ -21,7 +21,10 @@ FINE_TUNING_SCALE = 0.01  # of the finishing rate 1e-3: the paper's 1e-5
 
 
 class PaperGraphFNP(NeuralProcess):
-    """Eq. 1 with kappa = exp(-|z - z'|^2 / (2 sqrt d)), u ~ q(u | G) in training, and MLP([z, u]) as the head."""
+    """Eq. 2 with kappa = exp(-|z - z'|^2 / (2 d l)), l = 1 / sqrt(d) at first, and MLP([z, u]) as the head.
+
+    In the M-step u ~ q(u | G).
+    """
 
     draws = "plain"
 
@@ -67,7 +70,7 @@ class PaperGraphFNP(NeuralProcess):
         return [self.decoder_phase(FINE_TUNING_SCALE)] if self.config.generation_weight else []
 
     def rationales_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
-        """E-step (Eq. 10): -log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R), u^D ~ p(u | C, z^R), encoder held fixed."""
+        """E-step (Eq. 9): -log p(y^D | z^D, u^D) - log p(y^R | z^R, u^R), u^D ~ p(u | C, z^R), encoder held fixed."""
         if not self.has_rationales:
             return {}
         encoded = encoded.detach() if held_fixed else encoded
@@ -80,7 +83,7 @@ class PaperGraphFNP(NeuralProcess):
         }
 
     def classifier_loss(self, encoded: GraphEncoding, held_fixed: bool = True) -> LossTerms:
-        """M-step (Eq. 11): -log p(y^D | z^D, u^D) + KL(q(u | G) || p(u | C, z^R)) - log p(y^R | z^R, u^R), u^D ~ q."""
+        """M-step (Eq. 10): -log p(y^D | z^D, u^D) + KL(q(u | G) || p(u | C, z^R)) - log p(y^R | z^R, u^R), u^D ~ q."""
         z, prior = encoded.graph_embedding.sample(), self.rationale_prior()
         if not self.has_rationales:
             return {"data": self.cross_entropy(self.label_head(z, None), encoded.batch.y, encoded.batch.weight)}

@@ -1,4 +1,4 @@
-"""p(z^R): the rationales, Gaussian embeddings with a class each (Eq. 2)."""
+"""p(z^R): the rationales, Gaussian embeddings with a class each (Eq. 3)."""
 
 import torch
 from torch import Tensor, nn
@@ -26,13 +26,13 @@ class RationalePrior(nn.Module):
         return Gaussian(self.anchors, self.log_std)
 
     @torch.no_grad()
-    def start_at_centroids(self, embedding: Tensor, y: Tensor, weight: Tensor | None = None, seed: int = 0) -> None:
+    def start_at_centroids(self, embedding: Tensor, y: Tensor, weight: Tensor | None = None) -> None:
         """Put the anchors of each class at the (weighted) k-means centroids of its graphs."""
         for label in self.label.unique().tolist():
             own, slots = embedding[y == label], torch.where(self.label == label)[0]
             if len(own) == 0:
                 continue
-            centres = k_means(own, len(slots), seed, 4, None if weight is None else weight[y == label])
+            centres = k_means(own, len(slots), 0, 4, None if weight is None else weight[y == label])
             # Fewer distinct graphs than rationales: the centroids are used again.
             self.anchors[slots] = centres[torch.arange(len(slots)) % len(centres)]
 

@@ -1,6 +1,8 @@
 // Talking to the service: answers, refusals with their reason, drawings, and the key where one is asked for.
 
 const KEY = "graphfnp-key";
+const AT_ONCE = 200; // rows of one request
+const REST = 1000; // bytes of a request beside its rows
 export const OWN = location.pathname.match(/^\/models\/[^/]+/)?.[0] ?? ""; // where the page is that of one model of a panel
 
 export class Refused extends Error {
@@ -50,6 +52,22 @@ export async function records(path, rows, isSmiles, mix, more = {}) {
   return answer.json();
 }
 
+// Rows of one request each: few enough that progress can be seen, and no more than the service takes.
+export function* pieces(asked, limits) {
+  const most = Math.min(AT_ONCE, limits.most_rows), room = limits.most_bytes - REST;
+  let piece = [], size = 0;
+  for (const one of asked) {
+    const bytes = new TextEncoder().encode(JSON.stringify([one.row, one.features])).length;
+    if (piece.length && (piece.length === most || size + bytes > room)) {
+      yield piece;
+      [piece, size] = [[], 0];
+    }
+    piece.push(one);
+    size += bytes;
+  }
+  yield piece;
+}
+
 const drawn = new Map();
 
 async function drawing(key, fetched) {
@@ -62,7 +80,7 @@ async function drawing(key, fetched) {
     throw error;
   }
   const picture = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  if (picture.nodeName !== "svg") throw new Refused(0, "no drawing");
+  if (picture.nodeName !== "svg") throw new Refused(0, "nothing to draw");
   return document.importNode(picture, true);
 }
 
@@ -71,7 +89,7 @@ function placed(node, key, fetched) {
   node.classList.add("drawing");
   drawing(key, fetched).then(
     (picture) => node.replaceChildren(picture),
-    () => node.replaceChildren("no drawing"),
+    (error) => node.replaceChildren(error.message),
   );
   return node;
 }

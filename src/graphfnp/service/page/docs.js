@@ -43,16 +43,16 @@ function exampleOf(content) {
   return Object.values(content.examples ?? {})[0]?.value;
 }
 
-const curl = (method, path, body) =>
-  `curl ${location.origin}${OWN}${path}` + (method === "POST" ? ` -H 'content-type: ${JSON_TYPE}' -d '${body.replaceAll("'", "'\\''")}'` : "");
+const curl = (method, path, body, isGuarded) =>
+  `curl ${location.origin}${OWN}${path}` + (isGuarded ? ' -H "X-API-Key: $GRAPHFNP_API_KEY"' : "") + (method === "POST" ? ` -H 'content-type: ${JSON_TYPE}' -d '${body.replaceAll("'", "'\\''")}'` : "");
 
-function tried(method, path, example) {
+function tried(method, path, example, isGuarded) {
   const body = method === "POST" ? el("textarea", { "aria-label": `Body of ${path}`, spellcheck: "false" }) : null;
   if (body) body.value = pretty(example);
   const target = path.replace("{number}", "1");
   const answer = el("div", { "aria-live": "polite" });
-  const command = el("pre", {}, curl(method, target, body ? JSON.stringify(example) : ""));
-  body?.addEventListener("input", () => command.replaceChildren(curl(method, target, body.value)));
+  const command = el("pre", {}, curl(method, target, body ? JSON.stringify(example) : "", isGuarded));
+  body?.addEventListener("input", () => command.replaceChildren(curl(method, target, body.value, isGuarded)));
   const go = el("button", { type: "button", class: "primary", onclick: async () => {
     answer.replaceChildren("…");
     try {
@@ -85,8 +85,8 @@ function route(path, method, operation) {
     el("h2", {}, el("span", { class: "method" }, method), path),
     el("p", {}, operation.description ?? ""),
     el("p", { class: "soft" }, ...(request ? ["Takes ", ...typeOf(request.schema), ". "] : []),
-      ...(kind ? ["Gives ", ...(kind === JSON_TYPE ? typeOf(content.schema) : [kind]), "."] : [])),
-    ...tried(method, path, exampleOf(request)),
+      ...(kind ? ["Gives ", ...(content.schema.$ref ? typeOf(content.schema) : [kind === JSON_TYPE ? "JSON" : kind]), "."] : [])),
+    ...tried(method, path, exampleOf(request), operation.security !== undefined),
     kind === JSON_TYPE && exampleOf(content) !== undefined
       ? el("details", {}, el("summary", {}, "An answer"), el("pre", {}, pretty(exampleOf(content)))) : null,
     el("details", {}, el("summary", {}, "Refusals"),

@@ -26,13 +26,15 @@ export const $ = (id) => document.getElementById(id);
 export function percent(share, digits = 0) {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
-  const enough = value > 0 && value < 1 ? 1 : value > 99 && value < 100 ? 1 : digits;
+  if (value > 0 && value < 0.05) return "<\u00a00.1\u00a0%"; // never 0, and never all
+  if (value >= 99.95 && value < 100) return ">\u00a099.9\u00a0%";
+  const enough = (value > 0 && value < 1) || (value > 99 && value < 100) ? 1 : digits;
   return `${value.toFixed(enough)}\u00a0%`; // in one piece at the end of a line
 }
 
 export const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 
-export const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8cd9", "#8a8a2c"];
+const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8cd9", "#8a8a2c"];
 
 export const hue = (classes, name) => HUES[Math.max(0, classes.indexOf(name)) % HUES.length];
 

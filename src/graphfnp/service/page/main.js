@@ -1,6 +1,6 @@
 // The page: reads what is asked, asks the service, and shows what comes back.
 
-import { get, records, useKey } from "./api.js";
+import { get, pieces, records } from "./api.js";
 import { modelCard } from "./card.js";
 import { $, el, percent } from "./dom.js";
 import { gallery } from "./gallery.js";
@@ -8,10 +8,9 @@ import { KNOWN } from "./known.js";
 import { answer, failed } from "./result.js";
 import { beside, fromFile, fromText, Unreadable } from "./rows.js";
 import { openSketcher } from "./sketcher.js";
-import { say, trouble } from "./status.js";
+import { say, takeKey, trouble } from "./status.js";
 import { RowTable } from "./table.js";
 
-const AT_ONCE = 200; // rows of one request, so that progress can be seen
 const ESTIMATE = "estimate"; // of all rows together: they are one request
 
 const MOST_TOGETHER = 512; // rows of a request that picks among them
@@ -45,8 +44,8 @@ async function start() {
     $("hint").firstChild.textContent = "or drop a JSON file anywhere on this page. ";
   }
   if (card.features.length) $("rows").placeholder = `CCO ${card.features.map((name) => `${name}=1`).join(" ")} a name if you like`;
-  $("examples").hidden = card.features.length > 0; // they have none
   const examples = smiles() ? KNOWN : card.examples.map((graph, k) => [`example ${k + 1}`, JSON.stringify(graph)]);
+  $("examples").hidden = card.features.length > 0 || !examples.length; // examples have no features
   $("examples").replaceChildren(el("span", {}, "Try"), ...examples.map(([name, row]) =>
     el("button", { type: "button", onclick: () => { $("rows").value = smiles() ? `${row} ${name}` : row; submit(); } }, name)));
   $("sketch").hidden = !smiles();
@@ -60,6 +59,7 @@ async function start() {
   $("gallery").hidden = !found.length;
   $("wavy").hidden = card.kind !== "molecule";
   $("gallery-groups").replaceChildren(...gallery(found, card.classes));
+  if (location.hash) location.replace(location.hash); // a rationale that a link leads to was not there when the page came
   return true;
 }
 
@@ -92,15 +92,14 @@ function question({ asks, kind, classes }) {
 async function submit() {
   if (!card && !(await start())) return; // it was away, or asks for its key
   try {
-    await run(fromText($("rows").value, smiles()));
+    await run(fromText($("rows").value, smiles(), card.features));
   } catch (error) {
     trouble(error);
   }
 }
 
 async function run(asked) {
-  const mine = ++asking;
-  const many = asked.length > 1;
+  const mine = ++asking, many = asked.length > 1, done = [];
   opening++;
   $("go").setAttribute("aria-disabled", "true");
   $("result").hidden = true;
@@ -112,38 +111,41 @@ async function run(asked) {
       if (mine === asking) say("");
       return;
     }
-    const done = [], mix = askedMix();
-    const most = mix === ESTIMATE ? asked.length : AT_ONCE;
-    let assumed;
+    const mix = askedMix();
     $("progress").hidden = false;
-    for (let from = 0; from < asked.length; from += most) {
+    for (const part of mix === ESTIMATE ? [asked] : pieces(asked, card.service)) {
+      const from = done.length;
       $("progress").value = from / asked.length;
-      const part = asked.slice(from, from + most);
       const found = await records("/predict", part.map((one) => one.row), smiles(), mix, beside(part, card.features));
       if (mine !== asking) return;
-      assumed = found.mix;
+      opened = mix ? found.mix : null; // a row that is opened is for the mix of its table
       found.records.forEach((record, k) => done.push({ asked: part[k], record: { ...record, row: from + k }, number: from + k }));
       say(`${done.length} of ${asked.length} rows`);
     }
-    opened = mix ? assumed : null; // a row that is opened is for the mix of its table
-    everything = done;
     showMany(done, opened);
   } catch (error) {
-    if (mine === asking) trouble(error);
+    if (mine !== asking) return;
+    if (done.length) {
+      showMany(done, opened); // what was answered is not lost
+      error.message += ` The table has the first ${done.length} of ${asked.length} rows.`;
+    }
+    trouble(error);
   } finally {
-    $("progress").hidden = true;
-    if (mine === asking) $("go").removeAttribute("aria-disabled");
+    if (mine === asking) {
+      $("progress").hidden = true;
+      $("go").removeAttribute("aria-disabled");
+    }
   }
 }
 
 async function pick() {
-  const find = $("pick-find").value, pick = Number($("pick-count").value);
+  const mine = ++asking, find = $("pick-find").value, pick = Number($("pick-count").value);
   say(`Picking ${pick} of ${everything.length} rows`);
   try {
-    const rows = everything, asked = rows.map((one) => one.asked);
+    const asked = everything.map((one) => one.asked);
     const more = { pick, ...(find ? { find } : {}), ...beside(asked, card.features) };
     const found = await records("/predict", asked.map((one) => one.row), smiles(), opened, more);
-    if (rows !== everything) return;
+    if (mine !== asking) return;
     const chosen = found.records.map((record) => ({ ...everything[record.row], record }));
     table.show(chosen, true);
     const wanted = find ? `may be ${find}` : "the model is least sure of";
@@ -152,13 +154,14 @@ async function pick() {
     $("pick-all").hidden = false;
     say("");
   } catch (error) {
-    trouble(error);
+    if (mine === asking) trouble(error);
   }
 }
 
 function showMany(done, mix) {
   const bad = done.filter((one) => one.record.status !== "ok").length;
-  const tooMany = done.length > MOST_TOGETHER;
+  const most = Math.min(MOST_TOGETHER, card.service.most_rows), tooMany = done.length > most;
+  everything = done;
   $("picking").hidden = tooMany || done.length === bad;
   $("pick-all").hidden = true;
   $("many-title").textContent = "All rows";
@@ -166,14 +169,14 @@ function showMany(done, mix) {
   $("pick-count").value = Math.min(10, done.length - bad);
   const foreign = done.filter((one) => one.record.domain_verdict === "unlike the training data").length;
   const parts = [`${done.length} rows`];
-  if (bad) parts.push(`${bad} could not be read, with the reason`);
+  if (bad) parts.push(`${bad} without a prediction`);
   if (foreign) parts.push(`${foreign} unlike the training data`);
   if (mix) parts.push(`for a mix of ${named(mix)}`);
-  const elsewhere = tooMany ? ` Which to test next is told here for up to ${MOST_TOGETHER} rows; graphfnp predict --pick takes any number.` : "";
+  const elsewhere = tooMany ? ` Which to test next is told here for up to ${most} rows; graphfnp predict --pick takes any number.` : "";
   $("many-lead").textContent = `${parts.join("; ")}. Headings sort; a row opens with Enter or a click.${elsewhere}`;
   $("many").hidden = false;
   table.show(done);
-  say(bad ? `${bad} of ${done.length} rows could not be read` : "", bad ? "open" : "");
+  say(bad ? `${bad} of ${done.length} rows have no prediction` : "", bad ? "open" : "");
   $("many-title").focus({ preventScroll: true });
   $("many").scrollIntoView({ behavior: "smooth", block: "start" });
 }
@@ -203,7 +206,7 @@ async function openRow(one, mix) {
 async function take(file) {
   if (!file || (!card && !(await start()))) return;
   try {
-    await run(fromFile(file.name, await file.text(), smiles()));
+    await run(fromFile(file.name, await file.text(), smiles(), card.features));
   } catch (error) {
     trouble(error);
   }
@@ -220,7 +223,7 @@ $("sketch").addEventListener("click", async () => {
   if (!open) return;
   const [first] = $("rows").value.trim().split(/\s+/);
   try {
-    await openSketcher($("sketcher"), first, (drawn) => { $("rows").value = drawn; });
+    await openSketcher($("sketcher"), first, (drawn) => { $("rows").value = $("rows").value.replace(/^\s*.*/, () => drawn); }); // the other lines stay
   } catch (error) {
     trouble(error);
   }
@@ -231,7 +234,7 @@ $("save-json").addEventListener("click", () => table.saveJson());
 $("mix-choice").addEventListener("change", chooseMix);
 $("picking").addEventListener("submit", (event) => { event.preventDefault(); pick(); });
 $("pick-all").addEventListener("click", () => showMany(everything, opened));
-$("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
+takeKey(start);
 
 const holdsFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 addEventListener("dragover", (event) => { if (holdsFile(event)) { event.preventDefault(); $("drop").hidden = false; } });

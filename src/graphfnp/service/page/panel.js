@@ -1,15 +1,14 @@
 // The page of a panel: a table of molecules and models, and the whole answer of every model for one molecule.
 
-import { get, post, useKey } from "./api.js";
+import { get, pieces, post } from "./api.js";
 import { $, el, hue, percent } from "./dom.js";
 import { KNOWN } from "./known.js";
-import { answer, failed, shown } from "./result.js";
+import { answer, failed, noPrediction, shown } from "./result.js";
 import { beside, fromText } from "./rows.js";
-import { say, trouble } from "./status.js";
+import { say, takeKey, trouble } from "./status.js";
 import { domain, ruledOut } from "./words.js";
 
-const AT_ONCE = 200; // rows of one request
-let models, asking = 0, opening = 0;
+let models, limits, asking = 0, opening = 0;
 
 const features = () => [...new Set(Object.values(models).flatMap((card) => card.features))];
 
@@ -25,6 +24,7 @@ async function start() {
   $("key").hidden = true;
   say("");
   models = found.models;
+  limits = found.service;
   document.title = `${found.name} · GraphFNP`;
   $("model-name").textContent = `· ${found.name}`;
   if (features().length) $("rows").placeholder = `CCO ${features().map((name) => `${name}=1`).join(" ")} a name if you like`;
@@ -38,15 +38,14 @@ async function start() {
 
 async function submit() {
   if (!models && !(await start())) return; // it was away, or asks for its key
-  const mine = ++asking;
+  const mine = ++asking, rows = [];
   opening++;
+  let asked;
   try {
-    const asked = fromText($("rows").value, true);
+    asked = fromText($("rows").value, true, features());
     $("result").hidden = true;
     say(`Asking ${Object.keys(models).length} models`);
-    const rows = [];
-    for (let from = 0; from < asked.length; from += AT_ONCE) {
-      const part = asked.slice(from, from + AT_ONCE);
+    for (const part of pieces(asked, limits)) {
       const { records } = await (await post("/predict", { smiles: part.map((one) => one.row), ...beside(part, features()) })).json();
       if (mine !== asking) return;
       records.forEach((record, k) => rows.push({ asked: part[k], models: record.models }));
@@ -56,7 +55,12 @@ async function submit() {
     show(rows);
     if (rows.length === 1) await open(rows[0].asked);
   } catch (error) {
-    if (mine === asking) trouble(error);
+    if (mine !== asking) return;
+    if (rows.length && rows.length < asked.length) {
+      show(rows); // what was answered is not lost
+      error.message += ` The table has the first ${rows.length} of ${asked.length} rows.`;
+    }
+    trouble(error);
   }
 }
 
@@ -70,10 +74,11 @@ function show(rows) {
   $("table").replaceChildren(el("table", { class: "endpoints" }, el("thead", {}, head), el("tbody", {}, body)));
   $("many").hidden = false;
   $("many-title").focus({ preventScroll: true });
+  $("many").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
 function cell(record, card) {
-  if (record.status !== "ok") return el("span", { class: "short bad", title: record.reason }, "Not read");
+  if (record.status !== "ok") return noPrediction(record);
   const place = domain(record);
   const set = ruledOut(record, card.classes);
   const unlike = place?.tone === "bad";
@@ -111,6 +116,6 @@ $("form").addEventListener("submit", (event) => { event.preventDefault(); submit
 $("rows").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
 });
-$("key-save").addEventListener("click", () => { useKey($("key-value").value); start(); });
+takeKey(start);
 
 start();

@@ -12,11 +12,14 @@ export function failed(asked, record) {
   return el("article", { class: "panel answer failed" },
     el("div", { class: "said" },
       el("p", { class: "kicker" }, asked.name || "This row"),
-      el("h2", { tabindex: "-1" }, "This could not be read"),
+      el("h2", { tabindex: "-1" }, "No prediction"),
       el("p", { class: "source" }, shown(asked)),
       el("p", {}, record.reason),
-      el("p", { class: "hint" }, `There is no prediction for it. ${isMisspelt ? "Check brackets, ring numbers and valences, then ask again." : ""}`)));
+      isMisspelt ? el("p", { class: "hint" }, "Check brackets, ring numbers and valences, then ask again.") : null));
 }
+
+// In a table.
+export const noPrediction = (record) => el("span", { class: "reason" }, el("span", { class: "short bad" }, "No prediction"), ` ${record.reason}`);
 
 export function answer(asked, record, card, mix) {
   const classes = card.classes;

@@ -5,17 +5,16 @@ const NAME_NAMES = ["name", "title", "compoundname", "moleculename", "drugname",
 
 export class Unreadable extends Error {}
 
-const FEATURE = /^[^=]+=[-+.\de]+$/i; // dose=2.5 behind a SMILES
-
 const MOST_LINES = 1000; // of a cell; a quote that closes later was left open
 
 const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
 
-export function fromText(text, isSmiles) {
-  return isSmiles ? smilesLines(text) : graphs(text);
+// `names` are those of features, which stand as dose=2.5 behind a SMILES.
+export function fromText(text, isSmiles, names) {
+  return isSmiles ? smilesLines(text, names) : graphs(text);
 }
 
-function smilesLines(text) {
+function smilesLines(text, names) {
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
   while (lines.length && !lines[lines.length - 1]) lines.pop();
   while (lines.length && !lines[0]) lines.shift();
@@ -23,9 +22,9 @@ function smilesLines(text) {
   if (!lines.length) throw new Unreadable("Write at least one SMILES, for example CCO.");
   return lines.map((line) => {
     const [smiles, ...words] = line.split(/\s+/);
-    const features = words.filter((word) => FEATURE.test(word));
-    const name = words.filter((word) => !FEATURE.test(word)).join(" ");
-    return { row: smiles, name, features: numbers(features.map((word) => word.split("="))) };
+    const pairs = words.map((word) => word.split("="));
+    const name = words.filter((_, k) => pairs[k].length !== 2 || !names.includes(pairs[k][0])).join(" ");
+    return { row: smiles, name, features: numbers(pairs.filter((pair) => pair.length === 2)) };
   });
 }
 
@@ -52,7 +51,7 @@ function graphs(text) {
   return list.map((row, k) => ({ row, name: `graph ${k}` }));
 }
 
-export function fromFile(name, content, isSmiles) {
+export function fromFile(name, content, isSmiles, names) {
   if (!isSmiles) return graphs(content);
   if (/\0|^M {2}END\s*$/m.test(content)) throw new Unreadable(`${name} is neither a CSV nor a list of SMILES: save it as one of them.`);
   const text = content.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/^(?:[^\S\n]*\n)+/, "");
@@ -61,7 +60,7 @@ export function fromFile(name, content, isSmiles) {
   const [header = [], ...body] = cells(text.slice(declared?.[0].length ?? 0), mark);
   const column = find(header, SMILES_NAMES);
   const isTable = /\.(csv|tsv|tab)$/i.test(name) || (/\.txt$/i.test(name) && header.length > 1 && column >= 0);
-  if (!isTable) return smilesLines(text);
+  if (!isTable) return smilesLines(text, names);
   if (!body.length) throw new Unreadable(`${name} has no rows below its header.`);
   if (column < 0) {
     throw new Unreadable(`${name} has the columns ${header.join(", ")}; call the one with the molecules “smiles”.`);

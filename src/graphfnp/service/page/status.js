@@ -1,6 +1,6 @@
 // The line that says what is going on, and what went wrong.
 
-import { Refused } from "./api.js";
+import { Refused, useKey } from "./api.js";
 import { $ } from "./dom.js";
 import { Unreadable } from "./rows.js";
 
@@ -17,4 +17,11 @@ export function trouble(error) {
   if (!(error instanceof Refused) && !(error instanceof Unreadable)) console.error(error);
   say(error.message, "bad");
   $("status").scrollIntoView({ block: "nearest" }); // a row may have been opened far below
+}
+
+// Give `start` the key that a user writes; Enter gives it too, instead of asking without it.
+export function takeKey(start) {
+  const use = () => { useKey($("key-value").value); start(); };
+  $("key-save").addEventListener("click", use);
+  $("key-value").addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); use(); } });
 }

@@ -2,7 +2,7 @@
 
 import { el, hue, percent, save } from "./dom.js";
 import { csvLine } from "./rows.js";
-import { shown } from "./result.js";
+import { noPrediction, shown } from "./result.js";
 import { domain, ruledOut } from "./words.js";
 
 const PAGE = 200; // rows shown at first
@@ -61,12 +61,13 @@ export class RowTable {
 
   line(one) {
     const { asked, record } = one;
-    const name = el("button", { type: "button", class: "row-name", title: shown(asked), onclick: () => this.choose(one) },
+    const name = el("button", { type: "button", class: "row-name", title: shown(asked) },
       asked.name ? el("strong", {}, asked.name) : null, el("code", {}, shown(asked) || "(empty)"));
     const cells = record.status === "ok" ? this.numbers(record)
-      : [el("td", { colspan: 5, class: "reason" }, el("span", { class: "short bad" }, "Not read"), ` ${record.reason}`)];
-    return el("tr", { class: one === this.chosen ? "chosen" : record.status, "aria-current": one === this.chosen ? "true" : null },
-      el("td", { class: "num" }, String(one.number)), el("td", { class: "input" }, name), ...cells);
+      : [el("td", { colspan: 5 }, noPrediction(record))];
+    const line = el("tr", { onclick: () => this.choose(one, line) }, el("td", { class: "num" }, String(one.number)), el("td", { class: "input" }, name), ...cells);
+    this.mark(line, one === this.chosen);
+    return line;
   }
 
   numbers(record) {
@@ -87,12 +88,16 @@ export class RowTable {
     ];
   }
 
-  choose(one) {
+  choose(one, line) {
     this.chosen = one;
-    for (const line of this.place.querySelectorAll("tr.chosen")) line.classList.remove("chosen");
-    const line = document.activeElement?.closest("tr");
-    if (line) line.classList.add("chosen");
+    for (const other of this.place.querySelectorAll("tr.chosen")) this.mark(other, false);
+    this.mark(line, true);
     this.open(one);
+  }
+
+  mark(line, isChosen) {
+    line.classList.toggle("chosen", isChosen);
+    line.setAttribute("aria-current", String(isChosen));
   }
 
   // Arrow keys walk from row to row.

@@ -4,7 +4,7 @@ import { percent } from "./dom.js";
 
 export function headline(record) {
   const p = record.probability;
-  if (record.explanation?.leans_on) return "Not known; by the label mix";
+  if (record.explanation?.leans_on) return "Not known. By the label mix alone:";
   if (p >= 0.95) return "Almost surely";
   if (p >= 0.8) return "Probably";
   if (p >= 0.65) return "More likely";

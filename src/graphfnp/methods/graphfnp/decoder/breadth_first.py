@@ -1,6 +1,6 @@
 """Breadth-first order of graphs, and the decisions a decoder takes to write them down in that order."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -48,10 +48,6 @@ class DecisionBatch:
     def step(self) -> Tensor:
         """[nodes]: t, counted from 0 in every graph."""
         return torch.arange(self.num_nodes, device=self.ptr.device) - self.ptr[self.graph]
-
-    def to(self, device: torch.device | str) -> "DecisionBatch":
-        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
-        return replace(self, **moved)
 
 
 def breadth_first_order(batch: Batch, generator: torch.Generator) -> Tensor:

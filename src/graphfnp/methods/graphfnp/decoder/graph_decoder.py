@@ -1,4 +1,4 @@
-"""p(G | z): a graph written down node by node in breadth-first order, each with edges to earlier nodes (Eq. 8, 9)."""
+"""p(G | z): a graph written down node by node in breadth-first order, each with edges to earlier nodes (Eq. 7, 8)."""
 
 import math
 from dataclasses import dataclass

@@ -69,7 +69,7 @@ class Context(nn.Module):
 
 
 class NodeHead(nn.Module):
-    """p(type or stop) = softmax(MLP(last node, partial graph, z)), Eq. 8; a diagonal Gaussian for continuous x."""
+    """p(type or stop) = softmax(MLP(last node, partial graph, z)), Eq. 7; a diagonal Gaussian for continuous x."""
 
     def __init__(self, schema: Schema, embedding_dim: int, width: int, max_nodes: int, size_condition: bool) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class NodeHead(nn.Module):
 
 
 class EdgeHead(nn.Module):
-    """p(edge class) = softmax(MLP(new node so far, old node, partial graph, z)), Eq. 9.
+    """p(edge class) = softmax(MLP(new node so far, old node, partial graph, z)), Eq. 8.
 
     The first layer is a sum of maps of its inputs, so each is computed once for a node or a state and only added for a
     pair. What message passing can hardly see is given for each pair: j's degree, how far back j is, and how far j is
