@@ -288,6 +288,24 @@ def test_pandas_round_trip_of_every_label(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
+        ("active inactive", "for inactive (with --classes inactive,active for active)"),
+        ("Toxic Non-toxic", "for Toxic"),
+        ("toxic Un-toxic", "for toxic"),
+        ("binder nonbinder", "for nonbinder (with --classes nonbinder,binder for binder)"),
+        ("+ -", "for - (with --classes -,+ for +)"),
+        ("high low", "for low"),
+    ],
+)
+def test_a_class_that_denies_the_other_is_told_how_to_come_first(labels, said, tmp_path):
+    first, second = labels.split()
+    rows = [f"{'C' * (n + 1)}O,{first if n % 2 else second}" for n in range(40)]
+    told = summary(table(tmp_path, "\n".join(["smiles,label", *rows, ""])))
+    assert told.splitlines()[1].endswith(f"metrics of one class are {said}")
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
         (("-1", "1"), ()),
         (("+", "-"), ()),
         ((">10", "<10"), ()),

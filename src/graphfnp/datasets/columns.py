@@ -19,6 +19,7 @@ NO_RESULT = {  # without case and punctuation
     "nd", "notdetermined", "nottested", "nt", "unknown", "inconclusive", "ambiguous", "tbd", "pending", "missing",
     "none", "", "error", "failed",
 }  # fmt: skip
+DENIALS = ("in", "no", "non", "not", "un")
 
 
 def label_map(given: str | Mapping[str, str] | None) -> dict[str, str]:
@@ -85,6 +86,12 @@ def label_notes(values: Sequence[str]) -> list[str]:
     if few:
         notes.append(f"too few to learn a class and to hold some out: {listed(few)}")
     return notes
+
+
+def denies(label: str, other: str) -> bool:
+    """Is it the opposite by its spelling: inactive of active, Non-toxic of toxic, - of +?"""
+    plain, denied = (re.sub(r"[\W_]", "", text.lower()) for text in (label, other))
+    return (label, other) == ("-", "+") or bool(denied and plain in {word + denied for word in DENIALS})
 
 
 def _without_spelling(label: str) -> str:

@@ -13,6 +13,7 @@ from graphfnp.chemistry.standardise import counted, told
 from graphfnp.datasets.columns import (
     chosen_labels,
     class_list,
+    denies,
     label_column,
     label_map,
     label_notes,
@@ -182,6 +183,8 @@ def summary(dataset: Dataset, limit: int = 10) -> str:
     parts = ", ".join(f"{part} {len(getattr(split, part))}" for part in PARTS)
     counts = ", ".join(f"{name} {count}" for name, count in zip(names, graphs.class_counts.tolist(), strict=True))
     last = f"; metrics of one class are for {names[1]}" if len(names) == 2 else ""
+    if last and denies(names[1], names[0]):
+        last += f" (with --classes {names[1]},{names[0]} for {names[0]})"
     lines = [
         f"{dataset.name}: {plural(len(graphs), 'graph')}{source}; split {split.how}: {parts}",
         f"classes in their order: {counts or 'none'}{last}",
