@@ -117,10 +117,11 @@ def test_a_molecule_that_no_rationale_reaches_is_unsure_and_says_so(capsys: pyte
 def test_decoded_rationales_come_back_as_they_were_kept(tmp_path: Path) -> None:
     run = open_run("bbbp")
     decoded = decoded_of_run(run)
-    save_decoded(decoded, tmp_path, {"model": "x"})
+    earlier = [{**one, "sentence": "in the words of an earlier version"} for one in decoded.records]
+    save_decoded(replace(decoded, records=earlier), tmp_path, {"model": "x"})
     again, key = load_decoded(tmp_path, run.model)
     assert key == {"model": "x"}
-    assert again.records == decoded.records
+    assert again.records == decoded.records  # in the words of now
     for one, kept in zip(again.rationales.structures, decoded.rationales.structures, strict=True):
         assert vars(one) == vars(kept)
     assert again.examples is not None

@@ -174,6 +174,7 @@ def test_the_gallery_shows_every_rationale_with_its_evidence(page: Page) -> None
     expect(page.locator("#gallery .tile svg")).to_have_count(10)
     tiles.first.locator("summary").click()
     expect(tiles.first).to_contain_text("Correlates with")
+    expect(tiles.nth(8).locator("dl")).to_contain_text("link precision, test37 %")  # of training graphs it is 100 %
 
 
 def test_a_molecule_can_be_drawn_in_place_of_the_first_and_the_others_stay(page: Page) -> None:

@@ -55,10 +55,6 @@ class Enrichment:
         table = [[self.own, self.own_total - self.own], [self.others, self.others_total - self.others]]
         return float(fisher_exact(table, alternative="greater").pvalue)
 
-    @property
-    def shares(self) -> tuple[float, float]:
-        return self.own / max(1, self.own_total), self.others / max(1, self.others_total)
-
 
 @dataclass(frozen=True)
 class DataEvidence:

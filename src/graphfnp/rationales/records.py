@@ -89,39 +89,47 @@ def _record(
             "alert_evidence": [_enrichment_record(alert) for alert in found.alerts],
             "nearest": [{"graph": graph, "correlation": round(value, 4)} for graph, value in found.nearest],
         }
-        record["sentence"] = sentence(record, found)
+        record["sentence"] = sentence(record)
     return record
 
 
-def sentence(record: dict[str, Any], found: DataEvidence) -> str:
-    """ "Correlates with 212 of 1201 training mutagens ...; contains an aromatic nitro group, present in 31 % ..."."""
-    train, label = found.train, record["label"]
-    text = f"Correlates with {train.own} of {train.own_total} training graphs of class {label}"
-    text += f" and {train.others} of the {train.others_total} others"
-    if train.precision is not None:
-        text += f" (precision {_percent(train.precision)})"
-    said = []
-    if found.pattern is not None:
-        name = record["motif"] or "structure itself"
-        said.append(f"the {name} is {_present(found.pattern, label)}")
-        if found.pattern_test is not None:
-            said[-1] += f", among test graphs in {_both_shares(found.pattern_test)}"
-    said += [f"contains the alert “{alert.what}”, {_present(alert, label)}" for alert in found.alerts]
-    return "; ".join([text, *said]) + "."
+def sentence(record: Mapping[str, Any]) -> str:
+    """ "Correlates with 212 of 1201 training graphs of class mutagen and 9 of the 1000 others (precision 96 %) ..."."""
+    text = f"Correlates with {_coverage(record['train'], ' training graphs of class ' + record['label'])}"
+    if record["test"] is not None:
+        text += f", among test graphs with {_coverage(record['test'], ' of the class')}"
+    said = [text]
+    if record["pattern"] is not None:
+        said.append(f"the {record['motif'] or 'structure itself'} is {_present(record['pattern'], record['label'])}")
+        if record["pattern_test"] is not None:
+            said[-1] += f", among test graphs in {_both_shares(record['pattern_test'])}"
+    alerts = record["alert_evidence"]
+    said += [f"contains the alert “{alert['what']}”, {_present(alert, record['label'])}" for alert in alerts]
+    return "; ".join(said) + "."
 
 
-def _present(found: Enrichment, label: str) -> str:
-    own, others = found.shares
-    return f"present in {_percent(own)} of class {label} and {_percent(others)} of the others ({_sureness(found)})"
+def _coverage(found: Mapping[str, Any], what: str) -> str:
+    own, others = found["own"], found["others"]
+    text = f"{own} of {found['own_total']}{what} and {others} of the {found['others_total']} others"
+    return text + (f" (precision {_percent(own / (own + others))})" if own + others else "")
 
 
-def _both_shares(found: Enrichment) -> str:
-    own, others = found.shares
-    return f"{_percent(own)} and {_percent(others)} ({_sureness(found)})"
+def _present(found: Mapping[str, Any], label: str) -> str:
+    own, others = _shares(found)
+    return f"present in {own} of class {label} and {others} of the others ({_sureness(found)})"
 
 
-def _sureness(found: Enrichment) -> str:
-    p = found.p_value
+def _both_shares(found: Mapping[str, Any]) -> str:
+    return f"{' and '.join(_shares(found))} ({_sureness(found)})"
+
+
+def _shares(found: Mapping[str, Any]) -> tuple[str, str]:
+    own, others = (_percent(found[name] / max(1, found[f"{name}_total"])) for name in ("own", "others"))
+    return own, others
+
+
+def _sureness(found: Mapping[str, Any]) -> str:
+    p = found["p_value"]
     return "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
 
 

@@ -19,7 +19,7 @@ from graphfnp.rationales.config import DecodingConfig, decoding_for
 from graphfnp.rationales.evidence import data_evidence
 from graphfnp.rationales.find import find_rationales
 from graphfnp.rationales.measures import rationale_measures
-from graphfnp.rationales.records import rationale_records
+from graphfnp.rationales.records import rationale_records, sentence
 
 REVISION = 3  # counted up when decoding, ranking or records change, so that what is kept is made anew
 DECODED = "decoded.safetensors"
@@ -98,7 +98,9 @@ def load_decoded(folder: Path, model: TrainedModel) -> tuple[DecodedRationales, 
     numbers = {name: tensors.get(name) for name in NUMBERS}
     rationales = dataclasses.replace(own, structures=structures, source=tuple(record["source"]), **numbers)  # type: ignore[arg-type]
     examples = _examples(tensors, schema, record["text"]) if "examples.x" in tensors else None
-    return DecodedRationales(rationales, record["records"], examples), record["key"]
+    # In the words of now: those of an earlier version may be kept.
+    records = [{**one, "sentence": sentence(one)} if "train" in one else one for one in record["records"]]
+    return DecodedRationales(rationales, records, examples), record["key"]
 
 
 def _structure_record(structure: Structure) -> dict[str, Any]:

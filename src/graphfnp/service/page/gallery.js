@@ -28,8 +28,8 @@ function tile(record) {
       el("p", { class: "tags" }, tags),
       el("dl", {},
         fact("p(class) of the structure alone, uncalibrated", percent(record.class_probability)),
-        record.coverage === null ? null : fact("coverage of its class", percent(record.coverage)),
-        record.precision === null ? null : fact("link precision", percent(record.precision)),
+        record.coverage === null ? null : fact("coverage of its class, training", percent(record.coverage)),
+        record.link_precision === null ? null : fact("link precision, test", percent(record.link_precision)),
         fact("kernel", number(record.structure_kernel))),
       record.sentence ? el("details", {}, el("summary", {}, "Evidence"), el("p", {}, record.sentence)) : null));
 }
