@@ -76,9 +76,15 @@ def claims(results: Results) -> list[Claim]:
     found: list[Claim] = []
     for backbone in BACKBONES:
         cells = _complete_rows(results, backbone)
-        groups = TABLES["calibration"].only(backbones=[backbone]).groups()
+        groups = list(TABLES["calibration"].only(backbones=[backbone]).groups())
+        diverged = {(group.column.name, group.row.label) for group in groups if group.diverged(results)}
         for column in dict.fromkeys(group.column.name for group in groups):
-            found += [_judged(cells, column, backbone, one) for one in QUESTIONS if _is_asked(column, backbone, one)]
+            rivals = [[one for one in _rivals(column, backbone, q) if (column, one) not in diverged] for q in QUESTIONS]
+            found += [
+                _judged(cells, column, backbone, question, against)
+                for question, against in zip(QUESTIONS, rivals, strict=True)
+                if _is_asked(column, backbone, question)
+            ]
     cells = _complete_rows(results, MAIN)
     for measure, heading in LIKELIHOODS.items():
         sentence = f"lowest {heading} of all single models on 4 of 5 datasets"
@@ -106,12 +112,13 @@ def _is_asked(column: str, backbone: str, question: Question) -> bool:
     return question.rivals != "control" or CONTROL in COLUMNS[column].only.get(backbone, METHODS)
 
 
-def _judged(cells: Cells, column: str, backbone: str, question: Question) -> Claim:
-    where, rivals = f"{column}, {backbone.upper()}", _rivals(column, backbone, question)
+def _judged(cells: Cells, column: str, backbone: str, question: Question, rivals: Sequence[str]) -> Claim:
+    """A rival of which a training diverged has no mean over all seeds, and is none."""
+    where = f"{column}, {backbone.upper()}"
     parted = with_parts(column, backbone, rivals)
     if _waits(cells, column, [OURS, *rivals]):
         return Claim(question.says, None, "", where=where)
-    rivals += [one for one in parted if (column, one) in cells]
+    rivals = [*rivals, *(one for one in parted if (column, one) in cells)]
     judge = _lowest if question.measure in LIKELIHOODS else _near
     claim = replace(judge(cells, column, rivals, question.measure), says=question.says, where=where)
     # What is lost is lost, whatever the others come to.
