@@ -68,15 +68,19 @@ def test_the_readme_says_what_all_sentences_give():
     text, number = " ".join((ROOT / "README.md").read_text().split()), r"(1?\.\d+)"
     said = re.search(
         rf"GraphFNP has {number} / {number}, Graph-GP {number} / {number} and a plain network {number} / {number}, "
-        r"with a higher accuracy \((\d+\.\d) against (\d+\.\d) %\)",
+        r"with a higher accuracy \((\d+\.\d) against (\d+\.\d) %\)\. "
+        rf"The network without rationales has {number} / {number}\. "
+        rf"Five networks are far ahead: {number} / {number}, with an accuracy of (\d+\.\d) %",
         text,
     ).groups()
     table = TABLES["calibration"].only(columns=["sst2-all"], backbones=["gcn"])
     entries = {one["method"]: one for one in summaries(table, Results(ROOT / "results" / "cells")) if one["complete"]}
-    assert set(entries) == {"graphfnp", "graph-gp", "vanilla"}, "what is complete is said"
-    found = [entries[name][key] for name in ("graphfnp", "graph-gp", "vanilla") for key in ("nll_raw_mean", "nll_mean")]
-    assert list(map(float, said[:6])) == pytest.approx(found, abs=6e-4)
-    assert list(said[6:]) == [f"{100 * entries[name]['accuracy_mean']:.1f}" for name in ("vanilla", "graphfnp")]
+    names = ("graphfnp", "graph-gp", "vanilla", "no-rationales", "deep-ensemble")
+    assert set(entries) == set(names), "what is complete is said"
+    found = [entries[name][key] for name in names for key in ("nll_raw_mean", "nll_mean")]
+    assert [float(said[k]) for k in (*range(6), *range(8, 12))] == pytest.approx(found, abs=6e-4)
+    accuracies = [f"{100 * entries[name]['accuracy_mean']:.1f}" for name in ("vanilla", "graphfnp", "deep-ensemble")]
+    assert [said[6], said[7], said[12]] == accuracies
 
 
 def test_the_readme_counts_single_models_that_are_ahead_with_a_temperature():
