@@ -79,11 +79,9 @@ def claims(results: Results) -> list[Claim]:
         groups = list(TABLES["calibration"].only(backbones=[backbone]).groups())
         diverged = {(group.column.name, group.row.label) for group in groups if group.diverged(results)}
         for column in dict.fromkeys(group.column.name for group in groups):
-            rivals = [[one for one in _rivals(column, backbone, q) if (column, one) not in diverged] for q in QUESTIONS]
+            out = [label for name, label in diverged if name == column]
             found += [
-                _judged(cells, column, backbone, question, against)
-                for question, against in zip(QUESTIONS, rivals, strict=True)
-                if _is_asked(column, backbone, question)
+                _judged(cells, column, backbone, one, out) for one in QUESTIONS if _is_asked(column, backbone, one)
             ]
     cells = _complete_rows(results, MAIN)
     for measure, heading in LIKELIHOODS.items():
@@ -112,11 +110,12 @@ def _is_asked(column: str, backbone: str, question: Question) -> bool:
     return question.rivals != "control" or CONTROL in COLUMNS[column].only.get(backbone, METHODS)
 
 
-def _judged(cells: Cells, column: str, backbone: str, question: Question, rivals: Sequence[str]) -> Claim:
+def _judged(cells: Cells, column: str, backbone: str, question: Question, diverged: Sequence[str]) -> Claim:
     """A rival of which a training diverged has no mean over all seeds, and is none."""
     where = f"{column}, {backbone.upper()}"
+    rivals = [one for one in _rivals(column, backbone, question) if one not in diverged]
     parted = with_parts(column, backbone, rivals)
-    if _waits(cells, column, [OURS, *rivals]):
+    if not rivals or _waits(cells, column, [OURS, *rivals]):
         return Claim(question.says, None, "", where=where)
     rivals = [*rivals, *(one for one in parted if (column, one) in cells)]
     judge = _lowest if question.measure in LIKELIHOODS else _near

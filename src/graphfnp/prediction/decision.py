@@ -114,8 +114,8 @@ class Decision:
 def fit_decision(predictions: Predictions, rule: Rule, positive: int = 1, seed: int = 0) -> Decision:
     """The threshold for held-out predictions, and between which two it is in 90 % of resamplings of these graphs.
 
-    That says how much of the choice is chance, and is no confidence interval: simulated, with 200 graphs it held the
-    threshold of very many graphs in 50 to 97 cases of 100, least where few graphs lie near the threshold.
+    That says how much of the choice is chance, and is no confidence interval: it holds the threshold of very many
+    graphs less often, least where few graphs lie near the threshold (``benchmarks/intervals.py``).
     """
     labelled = predictions.labelled()
     if labelled.draws.shape[-1] != 2 or len(labelled.y.unique()) < 2:

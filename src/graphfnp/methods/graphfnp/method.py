@@ -95,7 +95,7 @@ class GraphFNP(NeuralProcess):
         if self.config.ablation == "C":
             return logits.flatten(0, 1)
         # Explainers: the expectation over links has a gradient, draws of them have none. To f, draws without a link
-        # count too, which moves p by up to .03 (bundled models).
+        # count too, so that p differs a little from what is predicted.
         if torch.is_grad_enabled():
             logits = log_mixture(logits, log_no_link(log_kappa), self.log_prior)
         else:
